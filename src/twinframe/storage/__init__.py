@@ -1,1 +1,1 @@
-"""The storage seam, the runner that places its work, and the reference driver in memory."""
+"""The storage interface, the runner that schedules its work, and the reference driver in memory."""

@@ -1,4 +1,4 @@
-"""Backups of a graph: an ability some stores have beside the seam. It keeps no list of them."""
+"""Backups of a graph: an optional ability of stores beside the storage interface."""
 
 from __future__ import annotations
 
@@ -20,45 +20,49 @@ _MARK: Final = b"twinframe backup sha256 "
 _SEAL: Final = re.compile(re.escape(_MARK) + rb"([0-9a-f]{64})\n")
 _SEAL_BYTES: Final = len(_MARK) + 65
 _BLOCK: Final = 512
-"""A backup's content is whole blocks, so that by its size alone one has a seal or has none."""
+"""A backup's content is whole blocks, so that its size alone shows whether it has a seal."""
 _PIECE: Final = 1024**2
 _UNFINISHED: Final = ".twinframe-part"
-"""The end of the names of files in the making."""
+"""The suffix of unfinished files."""
 
 
 class Backups(ABC):
-    """What a store can do whose graph lies in files of this machine. Calls may block for long."""
+    """The backup ability of a store whose graph is in files of this machine.
+
+    Calls may block for long.
+    """
 
     @abstractmethod
     def back_up(self, target: Path) -> None:
-        """Write the graph as it is at one moment into the new file `target`; writes go on.
+        """Write the graph as it is at one moment to the new file `target`; writes continue
+        meanwhile.
 
-        The store must be open. The file is sealed, whole and on stable storage when it has its
-        name.
+        The store must be open. When the file has its name, it is sealed, complete and on stable
+        storage.
         """
 
     @abstractmethod
     def restore(self, source: Path, timeout: float) -> None:
-        """Put the graph of the backup `source` in the place of what is there, in a new epoch
-        (`epochs.renew_epoch`).
+        """Replace the graph by that of the backup `source`, in a new epoch (`epochs.renew_epoch`).
 
-        The store must not be open, here or elsewhere: `StorageBusy` when it is not closed
-        everywhere within `timeout` seconds. A file that is no sound backup, or whose content is not
-        what its seal says, is `StorageDamaged`, and then nothing is changed. Cut off at any point,
+        The store must not be open, here or elsewhere: raises `StorageBusy` when it is not closed
+        everywhere within `timeout` seconds. A file that is no valid backup, or whose content does
+        not match its seal, raises `StorageDamaged` and changes nothing. Interrupted at any point,
         it leaves the old graph or the new one.
         """
 
     @abstractmethod
     def measure(self) -> int:
-        """Bytes that the graph takes on disk now."""
+        """Return the bytes that the graph takes on disk now."""
 
 
 @contextmanager
 def making_file(target: Path) -> Iterator[Path]:
-    """A new, empty file beside `target`, for a backup or an export, renamed when it is whole.
+    """Create a new, empty file beside `target`, for a backup or an export, renamed once it is
+    complete.
 
-    It is locked for as long, and it is gone afterwards if it still has its name, with the logs
-    that SQLite may leave. What others left in that folder, whose processes have ended, goes first.
+    It is locked meanwhile, and removed afterwards if it was not renamed, with the logs that SQLite
+    may leave. Unfinished files in that folder whose processes have ended are removed first.
     """
     remove_unfinished(target.parent)
     path = target.with_name(f"{target.name}.{secrets.token_hex(4)}{_UNFINISHED}")
@@ -71,7 +75,7 @@ def making_file(target: Path) -> Iterator[Path]:
         yield path
     finally:
         _remove_with_logs(path)
-        # NOTE: closed last: whoever closes a file drops the locks of SQLite that he has on it.
+        # NOTE: closed last: closing a file releases all of the process's SQLite locks on it.
         os.close(handle)
 
 
@@ -79,16 +83,16 @@ def _lock_new(path: Path) -> int:
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):  # somebody tidied up between the two
+        with suppress(FileNotFoundError):  # another process removed it between the two
             if os.path.samestat(os.fstat(handle), path.stat()):
                 return handle
         os.close(handle)
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove the files in the making whose makers were killed: nobody has them locked."""
+    """Remove unfinished files whose processes were killed: they are not locked."""
     for path in folder.glob(f"*{_UNFINISHED}"):
-        with suppress(OSError):  # it was finished meanwhile, or is somebody else's
+        with suppress(OSError):  # it was finished meanwhile, or belongs to another user
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,7 +107,7 @@ def _remove_with_logs(path: Path) -> None:
 
 
 def seal_backup(path: Path) -> None:
-    """Put the digest of all that a new backup holds at its end, synced."""
+    """Append the digest of a new backup's content to it, and sync it."""
     size = path.stat().st_size
     if size % _BLOCK:
         raise ValueError(f"{path} has {size} bytes, which are no whole blocks")
@@ -115,9 +119,9 @@ def seal_backup(path: Path) -> None:
 
 
 def check_seal(path: Path) -> bool:
-    """Whether a backup is what it was when it was made; False for one that has no seal.
+    """Return whether a backup matches its seal; False for one without a seal.
 
-    Those of releases before seals have none. `StorageDamaged` says what is wrong with the file.
+    Those of releases before seals have none. Raises `StorageDamaged` for a damaged file.
     """
     try:
         size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""The storage seam: what every graph store promises. It holds no engine and no thread.
+"""The storage interface: what every graph store promises.
 
 Promise of a write: when `GraphStore.write` returns an outcome without error, the change is on
 stable storage (as far as the operator's durability setting asks), atomic with its indexes, and
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A twin or relationship as it goes to the wire: `body` is its JSON text in UTF-8."""
+    """A twin or relationship as it is sent on the wire: `body` is its JSON text in UTF-8."""
 
     etag: str
     body: bytes
@@ -97,8 +97,8 @@ class Listed(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class OutboxEvent:
-    """Something that happened in the graph: `subject` is what it is about (a twin's id, a model's),
-    within which order counts; `body` is its envelope, JSON in UTF-8. The store reads neither.
+    """An event of the graph: `subject` is the id of its twin or model, within which order counts;
+    `body` is its envelope, JSON in UTF-8. The store interprets neither.
     """
 
     subject: str
@@ -125,11 +125,11 @@ class Placement(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class StoreTraits:
-    """What the service must know of a store to place its work.
+    """What the service must know of a store to schedule its work.
 
-    `point_reads`: where reads by id run. `largest_batch`: most writes of one `write` call that gain
-    from being committed together. `shared`: whether several processes that open the graph see one
-    and the same; a store of one process is served by one worker only.
+    `point_reads`: where reads by id run. `largest_batch`: the most writes of one `write` call that
+    gain from being committed together. `shared`: whether several processes that open the graph see
+    the same one; a store of one process is served by one worker only.
     """
 
     point_reads: Placement
@@ -145,31 +145,32 @@ class GraphSession(GraphReader):
 
     @abstractmethod
     def snapshot(self, deadline: float | None = None) -> AbstractContextManager[None]:
-        """All reads inside see one state of the graph.
+        """Show one state of the graph to all reads inside.
 
         `deadline` is a `time.monotonic()` moment after which a running statement is interrupted and
         `QueryTimeout` is raised. In a transaction its own writes are seen all the same.
         """
 
     def short_snapshot(self, steps: int, seconds: float) -> AbstractContextManager[None]:
-        """Like `snapshot`, for work that may hold up its caller: it is ended when it is not short.
+        """Like `snapshot`, for work that blocks its caller: it is ended if it is not short.
 
-        The store's engine stops behind `steps` of its steps (`read_steps`), after `seconds`, or at
-        a value so large that handling it takes long, with `QueryTimeout` or `LimitExceeded`. A
-        session that cannot promise this declines with `CannotRun`. Not inside another snapshot.
+        The store's engine stops after `steps` of its steps (`read_steps`), after `seconds`, or at a
+        value so large that handling it takes long, with `QueryTimeout` or `LimitExceeded`. A
+        session that cannot promise this raises `CannotRun`. Not inside another snapshot.
         """
         raise CannotRun("This store does not bound the work of a statement.")
 
     @abstractmethod
     def read_instance(self) -> Instance:
-        """Identity and signing secret of this graph."""
+        """Return identity and signing secret of this graph."""
 
     @abstractmethod
     def read_schema_version(self) -> int:
-        """A number that is new after every change of a model: upload, deletion, decommission.
+        """Return a number that is new after every change of a model: upload, deletion,
+        decommission.
 
-        A number that a work saw is never given again, not even when the work was taken back: what
-        is kept under it would be taken for something else. Cheap: it is read with each write.
+        A number that a write function saw never recurs, not even when its changes were rolled back:
+        data cached under it would be mistaken for others. Cheap: it is read with each write.
         """
 
     @abstractmethod
@@ -192,13 +193,13 @@ class GraphSession(GraphReader):
     def read_relationships(
         self, source_id: str, *, name: str | None, after: str | None, limit: int
     ) -> Sequence[Listed[StoredDocument]]:
-        """Outgoing relationships in a stable key order, at most `limit`, behind `after`."""
+        """Return outgoing relationships in a stable key order, at most `limit`, after `after`."""
 
     @abstractmethod
     def read_incoming(
         self, target_id: str, *, after: str | None, limit: int
     ) -> Sequence[Listed[IncomingRelationship]]:
-        """Incoming relationships in a stable key order, at most `limit`, behind `after`."""
+        """Return incoming relationships in a stable key order, at most `limit`, after `after`."""
 
     @abstractmethod
     def read_model(self, model_id: str) -> ModelRecord | None:
@@ -214,53 +215,60 @@ class GraphSession(GraphReader):
 
     @abstractmethod
     def read_entry(self, kind: str, key: str) -> bytes | None:
-        """The entry's body, or None. Entries are small documents that the service keeps for itself
-        in a graph (routes of events, jobs, leases), texts in UTF-8; nobody finds them as nodes.
+        """Return the entry's body, or None.
+
+        Entries are the service's own small documents in a graph (routes of events, jobs, leases),
+        texts in UTF-8; queries do not find them as nodes.
         """
 
     @abstractmethod
     def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
-        """Entries of a kind in the order of their keys' code points, at most `limit`, `after`."""
+        """Return entries of a kind in the order of their keys' code points, at most `limit`,
+        `after`.
+        """
 
     @abstractmethod
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
-        """Events with their positions, in their order, behind position `after`, at most `limit`.
+        """Return events with their positions, in their order, after position `after`, at most
+        `limit`.
 
-        An event is not seen before each with a lower position is, nor before the state that came
-        with it: who has read up to a position never misses an event that comes below it.
+        An event is not seen before each with a lower position, nor before the state that it was
+        written with: a reader that has read up to a position never misses an event below it.
         """
 
     @abstractmethod
     def read_event_bounds(self) -> tuple[int, int]:
-        """Position of the first event that is kept, and of the last that ever was.
+        """Return the positions of the first kept event, and of the last one ever.
 
         When none is kept, the first is the next to come; (0, 0) when there never was one. Cheap: it
-        is asked for often, to see whether something happened.
+        is read often, to find new events.
         """
 
     def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
-        """Twin id -> model id of those of these twins that exist. One question for many ids in a
-        store that can.
+        """Return twin id -> model id of those of these twins that exist, with one read for many ids
+        in a store that can.
         """
         found = ((twin_id, self.read_twin_model(twin_id)) for twin_id in twin_ids)
         return {twin_id: model_id for twin_id, model_id in found if model_id is not None}
 
     def read_twin_documents(self, twin_ids: Sequence[str]) -> Mapping[str, StoredDocument]:
-        """`read_twin` of those of these twins that exist, by id; see `read_twin_models`."""
+        """Return `read_twin` of those of these twins that exist, by id; see `read_twin_models`."""
         found = ((twin_id, self.read_twin(twin_id)) for twin_id in twin_ids)
         return {twin_id: stored for twin_id, stored in found if stored is not None}
 
     def read_relationship_documents(
         self, keys: Sequence[tuple[str, str]]
     ) -> Mapping[tuple[str, str], StoredDocument]:
-        """`read_relationship` of those that exist, by source and id; see `read_twin_models`."""
+        """Return `read_relationship` of those that exist, by source and id; see
+        `read_twin_models`.
+        """
         found = ((key, self.read_relationship(*key)) for key in keys)
         return {key: stored for key, stored in found if stored is not None}
 
     def iterate_twins(self) -> Iterator[TwinRecord]:
-        """Every twin, by the code points of its id, in a snapshot that the caller holds.
+        """Yield every twin, by the code points of its id, in a snapshot that the caller holds.
 
-        A store that can gives them as it finds them; here all ids are held in memory.
+        A store that can yields them as it finds them; this default holds all ids in memory.
         """
         for twin_id in sorted(node.id for node in self.scan_nodes(LabelName(TWIN_LABEL))):
             stored, model_id = self.read_twin(twin_id), self.read_twin_model(twin_id)
@@ -268,7 +276,7 @@ class GraphSession(GraphReader):
                 yield TwinRecord(twin_id, model_id, stored.etag, stored.body)
 
     def iterate_relationships(self) -> Iterator[RelationshipRecord]:
-        """Every relationship, by the code points of its source's id, then of its own; see
+        """Yield every relationship, by the code points of its source's id, then of its own; see
         `iterate_twins`.
         """
         found = sorted((r.source, r.id, r.type, r.target) for r in self.scan_relationships(()))
@@ -280,48 +288,50 @@ class GraphSession(GraphReader):
                 )
 
     def count_twins(self) -> int:
-        """How many twins there are. It is read with each write of a graph that may have only so
-        many: a store that keeps the number gives it; else all twins are gone through.
+        """Return the number of twins.
+
+        It is read with each write of a graph with a limit on twins: a store that keeps the number
+        returns it; this default scans all twins.
         """
         return sum(1 for _ in self.scan_nodes(LabelName(TWIN_LABEL)))
 
     def interrupt(self) -> None:
-        """Stop what runs inside the present snapshot, called from any thread: `QueryTimeout` there.
+        """Stop the reads of the present snapshot, from any thread: they raise `QueryTimeout`.
 
-        A session that cannot does nothing.
+        A session that cannot do this does nothing.
         """
 
     def watch_memory(self, look: Callable[[], None]) -> None:
-        """From now on have `look` called now and then while much is read or worked on; it raises
-        when the process has too much memory. A session that cannot does nothing.
+        """Call `look` from now on at intervals while much is read or processed; it raises when the
+        process has too much memory. A session that cannot do this does nothing.
         """
 
     def read_steps(self) -> int:
-        """Work of the store's engine since the present snapshot began, about 20 ns a step; 0 where
-        it is not counted. It tells queries apart and is no exact measure.
+        """Return the work of the store's engine since the present snapshot began, about 20 ns a
+        step; 0 if it is not counted. It serves to compare queries and is not exact.
         """
         return 0
 
     def close(self) -> None:
-        """Give back what the session holds."""
+        """Release the resources of the session."""
 
 
 # --- writing ---------------------------------------------------------------------------------
 
 
 class GraphTransaction(GraphSession):
-    """The write view handed to a `Work`. All its changes are kept, or none."""
+    """The write view that a `Work` gets. All its changes are kept, or none."""
 
     def measure_content(self) -> int | None:
-        """Bytes that the graph takes where it is stored, without what was freed and can be used
-        again, and without the outbox; None where the store does not know. Cheap: it is read like
+        """Return the bytes that the graph takes in its storage, without freed space that can be
+        reused, and without the outbox; None if the store does not know. Cheap: it is read like
         `count_twins`.
         """
         return None
 
     @abstractmethod
     def put_twin(self, record: TwinRecord) -> None:
-        """Create or replace a twin; its relationships stay. Its model need not be stored."""
+        """Create or replace a twin; its relationships are kept. Its model need not be stored."""
 
     def put_twins(self, records: Sequence[TwinRecord]) -> None:
         """`put_twin` for each, in order; faster in a store that can."""
@@ -359,8 +369,10 @@ class GraphTransaction(GraphSession):
 
     @abstractmethod
     def delete_models(self, model_ids: Sequence[str]) -> None:
-        """Delete these models together. Absent: `ModelNotFound`; referred to by others that stay:
-        `ModelReferenced`. Twins of a deleted model stay, and stay findable by its labels.
+        """Delete these models together.
+
+        Absent: `ModelNotFound`; referred to by others that stay: `ModelReferenced`. Twins of a
+        deleted model are kept, and still found by its labels.
         """
 
     @abstractmethod
@@ -373,24 +385,26 @@ class GraphTransaction(GraphSession):
 
     @abstractmethod
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
-        """Put these events behind all others, in this order, with what else the work changes.
+        """Append these events after all others, in this order, atomically with the other changes.
 
-        Positions are from 1 up and rise; one that was seen is never given again, whatever is
-        deleted. There may be gaps.
+        Positions are from 1 up and rise; one that was seen never recurs, whatever is deleted. There
+        may be gaps.
         """
 
     @abstractmethod
     def delete_events(self, *, up_to: int, limit: int) -> int:
-        """Delete the oldest events, none behind position `up_to` and at most `limit`; how many."""
+        """Delete the oldest events, up to position `up_to` and at most `limit`; return their
+        number.
+        """
 
 
 Work = Callable[[GraphTransaction], T]
-"""A unit of writing. It may run more than once; it has no effect but through its argument."""
+"""A unit of writing. It may run more than once; it has no effect except through its argument."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """What became of one `Work`: exactly one of `result` (error None) and `error` counts."""
+    """The outcome of one `Work`: exactly one of `result` (error None) and `error` counts."""
 
     result: T | None = None
     error: BaseException | None = None
@@ -402,17 +416,17 @@ class Outcome(Generic[T]):
 class CannotRun(TwinframeError):
     """An engine declines a plan (never an error of the caller): the evaluator runs that part.
 
-    It may also come while rows are taken, when a value needs what the engine cannot do; then the
-    evaluator runs the query from its start.
+    It may also be raised while rows are read, when a value needs what the engine cannot do; then
+    the evaluator runs the query from its start.
     """
 
     code = "CannotRun"
 
 
 JsonRow: TypeAlias = tuple[bytes, int | str | None]
-"""One result row: its JSON text, and the key that resumes a plain scan behind it, else None.
+"""One result row: its JSON text, and the key that resumes a plain scan after it, else None.
 
-PERF: a bare pair, as SQLite gives it: made into an object of its own, a page costs a quarter more.
+PERF: a bare pair, as SQLite gives it: with an object for each row, a page costs a quarter more.
 """
 
 
@@ -426,8 +440,9 @@ a map from temporal schemas to lists of the ids of the interfaces that declare t
 class CompiledQuery(ABC):
     """A plan compiled by an engine: immutable, shared by threads, run with a session of the caller.
 
-    `text` is what the engine runs (SQL, SPARQL), shown by EXPLAIN. `resumable` says that the rows
-    come in the order of a unique key, so that a page can start behind the key of the last row.
+    `text` is the statement that the engine runs (SQL, SPARQL), shown by EXPLAIN. `resumable` says
+    that the rows come in the order of a unique key, so that a page can start after the key of the
+    last row.
     """
 
     text: str
@@ -443,13 +458,15 @@ class CompiledQuery(ABC):
         skip: int = 0,
         limit: int | None = None,
     ) -> Iterator[JsonRow]:
-        """Result rows in the query's shape, ready for the wire, leaving out the first `skip`."""
+        """Yield result rows in the query's shape, ready for the wire, leaving out the first
+        `skip`.
+        """
 
     @abstractmethod
     def run_rows(
         self, session: GraphSession, parameters: Mapping[str, Value]
     ) -> Iterator[tuple[Value, ...]]:
-        """Rows as values in the order of the query's columns, for the evaluator."""
+        """Yield rows as values in the order of the query's columns, for the evaluator."""
 
     def list_indexes(self, session: GraphSession, parameters: Mapping[str, Value]) -> Sequence[str]:
         """The indexes that a run would use in the present graph, for EXPLAIN; () if unknown."""
@@ -478,10 +495,10 @@ class GraphStore(ABC):
     """One stored graph. Drivers give it neither `__len__` nor `__bool__`. Calls may block.
 
     `scratch` is a directory of this graph's own for files that may be lost at any time, the same in
-    all processes; None where the store has no place on this machine. It is made when needed.
+    all processes; None if the store has no directory on this machine. It is created when needed.
 
-    `memory` is the account of this process, set before the first write. A store that makes changes
-    in memory takes them from its writes; None: nobody counts.
+    `memory` is the memory account of this process, set before the first write. A store that keeps
+    changes in memory charges them to it; None means that nothing is charged.
     """
 
     traits: StoreTraits
@@ -494,7 +511,7 @@ class GraphStore(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Finish and give everything back. No session may be in use."""
+        """Finish and release everything. No session may be in use."""
 
     @abstractmethod
     def session(self) -> GraphSession:
@@ -502,22 +519,22 @@ class GraphStore(ABC):
 
     @abstractmethod
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
-        """Run each work atomically and commit all that succeeded together; one thread at a time.
+        """Run each write atomically and commit all that succeeded together; one thread at a time.
 
-        A work that raises leaves nothing behind and does not disturb its neighbours. If the commit
-        itself fails, every outcome carries that error. A store may make several commits of them, in
-        their order, when they are too large for one; then the outcomes are those of each commit.
+        A write that raises leaves no changes and does not affect the others. If the commit itself
+        fails, every outcome has that error. A store may split them into several commits, in order,
+        if they are too large for one; each outcome is then that of its own commit.
         """
 
     @abstractmethod
     def verify(self) -> Sequence[str]:
-        """Check the stored data in depth; what was found wrong, empty when sound."""
+        """Check the stored data in depth; return the faults, empty when sound."""
 
     @abstractmethod
     def remove(self, timeout: float) -> None:
-        """Delete the graph with all that belongs to it; what opens it next makes a new one.
+        """Delete the graph with everything that belongs to it; the next opening creates a new one.
 
         The store must not be open here. While others have it open, it waits for `timeout` seconds
-        and then is `StorageBusy`. Without effect when nothing is there; cut off at any point, it
-        can be called again.
+        and then raises `StorageBusy`. Without effect when nothing exists; interrupted at any point,
+        it can be called again.
         """

@@ -1,10 +1,11 @@
-"""The hosted graphs of one machine, as files: what exists, and what is served where.
+"""The catalog of hosted graphs on one machine, as files: which graphs exist, and which are served
+at which address.
 
-It opens no store and serves nothing. A provisioner writes here, graph servers read at each request.
+A provisioner writes it, graph servers read it at each request.
 
 `graphs/<id>.<incarnation>/` is a graph's own directory: its record, and beside it its audit log,
-statistics and backups. It is made before the graph's data and removed after it, so nothing lies in
-the storage that has no record here. `served/<id>.json` says what answers at an address.
+statistics and backups. It is created before the graph's data and removed after them, so no data
+exist in the storage without a record here. `served/<id>.json` defines what answers at an address.
 """
 
 from __future__ import annotations
@@ -42,24 +43,24 @@ _LOCK_WAIT: Final = 30.0
 
 
 class FenceLost(Conflict):
-    """A newer attempt has been here; nothing was changed."""
+    """A newer attempt has been made; nothing was changed."""
 
     code = "FenceLost"
 
 
 class Availability(enum.StrEnum):
-    """What a server does with requests for a graph that has an address."""
+    """What a server does with requests for a published graph."""
 
     SERVED = "served"
-    OFFLINE = "offline"  # its data is being exchanged: 503, and soon again
+    OFFLINE = "offline"  # its data are being replaced: 503, and soon again
 
 
 @dataclass(frozen=True, slots=True)
 class HostedSettings:
-    """What each hosted graph is told by its owner, and what its sku allows.
+    """The owner's settings of a hosted graph, and the limits of its sku.
 
-    See the resource type's settings, and its quotas: `limits` has one number for each quota that is
-    limited.
+    See the resource type's settings, and its quotas: `limits` has one number for each limited
+    quota.
     """
 
     max_concurrent_connections: int = 100
@@ -74,7 +75,7 @@ class HostedSettings:
 class CatalogEntry:
     """A hosted graph. `store` is its name in the storage.
 
-    `generation` is new whenever the data under that name became other data: by a restore.
+    `generation` changes whenever the data under that name are replaced, by a restore.
     """
 
     resource_id: str
@@ -88,15 +89,15 @@ class CatalogEntry:
 
     @property
     def identity(self) -> tuple[str, str, int, Availability]:
-        """What a server must open anew for when it changes."""
+        """The values whose change makes a server open the graph again."""
         return self.incarnation, self.store, self.generation, self.availability
 
 
 class Catalog:
     """The catalog in `directory`, which all processes of a machine share.
 
-    Changes are whole or not at all, on stable storage when they return, and seen by every `find`
-    that starts later.
+    Changes are complete or not made at all, on stable storage when they return, and seen by every
+    `find` that starts later.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -106,7 +107,7 @@ class Catalog:
         self._known: dict[str, tuple[tuple[int, int], CatalogEntry]] = {}
 
     def prepare(self) -> None:
-        """Make the directories. `StorageError` when they cannot be made."""
+        """Create the directories. Raises `StorageError` when that fails."""
         try:
             for folder in (self._served, self._graphs, self._locks):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -116,9 +117,9 @@ class Catalog:
             ) from error
 
     def find(self, resource_id: str) -> CatalogEntry | None:
-        """What is served under this id now; any text may be asked for.
+        """Return what is served under this id now; any text is allowed.
 
-        PERF: one `stat` of a file; it is read when it is another than the last time.
+        PERF: one `stat` of a file, which is read when it has changed.
         """
         # SEC: the id comes from clients and becomes a path.
         if not is_resource_id(resource_id):
@@ -134,12 +135,12 @@ class Catalog:
         except FileNotFoundError:
             self._known.pop(resource_id, None)
             return None
-        # NOTE: read after `stat`, so a change in between is noticed at the next look.
+        # NOTE: read after `stat`, so a change in between is noticed at the next call.
         self._known[resource_id] = seen, entry
         return entry
 
     def list_served(self) -> list[CatalogEntry]:
-        """Everything that has an address, by id."""
+        """List everything that has an address, by id."""
         if not self._served.is_dir():
             return []
         found = []
@@ -147,13 +148,13 @@ class Catalog:
             try:
                 entry = self.find(name)
             except StorageDamaged as error:
-                _log.warning("%s", error.message)  # the others are none the worse for it
+                _log.warning("%s", error.message)  # the others are not affected
             else:
                 found += [] if entry is None else [entry]
         return found
 
     def list_records(self) -> list[tuple[str, str]]:
-        """Id and incarnation of every graph of which anything is there."""
+        """Return id and incarnation of every graph that has anything stored."""
         if not self._graphs.is_dir():
             return []
         names = [path.name.removesuffix(_GONE) for path in self._graphs.iterdir() if path.is_dir()]
@@ -161,17 +162,17 @@ class Catalog:
         return sorted((pair[0], pair[1]) for pair in pairs)
 
     def build_place(self, resource_id: str, incarnation: str) -> Path:
-        """The directory of a graph. Raises `InvalidArgument` for what cannot be its name."""
+        """Return the directory of a graph. Raises `InvalidArgument` for an impossible name."""
         if not is_resource_id(resource_id) or not _INCARNATION.fullmatch(incarnation):
             raise InvalidArgument(f"{resource_id!r} of {incarnation!r} cannot name a hosted graph.")
         return self._graphs / f"{resource_id}.{incarnation}"
 
     @contextmanager
     def changing(self, resource_id: str, incarnation: str, fence: int) -> Iterator[CatalogChange]:
-        """Have this id for oneself, against all processes.
+        """Lock this id against all other processes.
 
-        Raises `FenceLost` when a call with a higher fence was here, `StorageBusy` when another has
-        it for long.
+        Raises `FenceLost` after a call with a higher fence, `StorageBusy` when another process
+        holds it for long.
         """
         place = self.build_place(resource_id, incarnation)
         self.prepare()
@@ -191,7 +192,7 @@ class Catalog:
 
     @contextmanager
     def changing_served(self, resource_id: str) -> Iterator[CatalogChange]:
-        """Like `changing`, for an operator: with the served graph and the fence it has.
+        """Like `changing`, for an operator: with the served graph and its present fence.
 
         Raises `InvalidArgument` when nothing is served under this id.
         """
@@ -204,10 +205,10 @@ class Catalog:
             yield change
 
     def tidy(self) -> None:
-        """Take away what processes left that ended in the middle of a change.
+        """Remove what processes left that ended in the middle of a change.
 
-        Unfinished files go, and directories whose removal had begun. Whatever has a record stays:
-        that is for its provisioner to finish.
+        Removes unfinished files, and directories whose removal had begun. Graphs with a record are
+        kept for their provisioner to finish.
         """
         self.prepare()
         for path in [*self._served.glob(f"*{_PART}"), *self._graphs.glob(f"*/*{_PART}")]:
@@ -217,15 +218,15 @@ class Catalog:
         for place in self._graphs.iterdir():
             if _is_left_over(place):
                 with self._hold(place.name.split(".", 1)[0]):
-                    if _is_left_over(place):  # and nobody was just about to record it
+                    if _is_left_over(place):  # and it is not just about to be recorded
                         shutil.rmtree(place, ignore_errors=True)
 
     @contextmanager
     def keeping(self, entry: CatalogEntry) -> Iterator[bool]:
-        """Whether the entry is still what is served; inside, it stays so.
+        """Yield whether the entry is still served, and keep it unchanged inside.
 
-        Who opens a store does it in here: what is opened a moment after its removal would be made
-        anew, and belong to nobody.
+        A store must be opened in here: opening it just after its removal would create it again
+        without an owner.
         """
         with self._hold(entry.resource_id, shared=True):
             found = self.find(entry.resource_id)
@@ -233,7 +234,7 @@ class Catalog:
 
     @contextmanager
     def _hold(self, resource_id: str, *, shared: bool = False) -> Iterator[None]:
-        # NOTE: a fixed number of lock files, as a file that is locked must not be removed.
+        # NOTE: a fixed number of lock files, as a locked file must not be removed.
         digest = hashlib.blake2s(resource_id.encode(), digest_size=2).digest()
         path = self._locks / f"{int.from_bytes(digest, 'big') % _STRIPES:03d}.lock"
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -246,7 +247,7 @@ class Catalog:
 
 @dataclass(slots=True)
 class CatalogChange:
-    """One graph while nobody else may change it. `record` is None where it has no data."""
+    """One graph, locked for changes. `record` is None if it has no data."""
 
     place: Path
     _address: Path
@@ -255,20 +256,23 @@ class CatalogChange:
 
     @property
     def serves_this(self) -> bool:
-        """Whether the address belongs to this incarnation."""
+        """Return whether the address belongs to this incarnation."""
         if self.served is None:
             return False
         return f"{self.served.resource_id}.{self.served.incarnation}" == self.place.name
 
     def begin(self, entry: CatalogEntry) -> None:
-        """Record the graph, before any data of it is made."""
+        """Record the graph, before any of its data are created."""
         self.place.mkdir(mode=0o700, exist_ok=True)
         _write_entry(self.place / _RECORD, entry)
         _sync_directory(self.place.parent)
         self.record = entry
 
     def serve(self, entry: CatalogEntry) -> None:
-        """Have the address answer as told. `StorageBusy` while it is another incarnation's."""
+        """Serve it at its address.
+
+        Raises `StorageBusy` while that belongs to another incarnation.
+        """
         if self.served is not None and not self.serves_this:
             raise StorageBusy(
                 f"The address of {entry.resource_id} still belongs to {self.served.incarnation}."
@@ -278,14 +282,14 @@ class CatalogChange:
         self.record = self.served = entry
 
     def withdraw(self) -> None:
-        """Have the address answer no more, if it is this graph's."""
+        """Withdraw the address, if it belongs to this graph."""
         if self.serves_this:
             self._address.unlink(missing_ok=True)
             _sync_directory(self._address.parent)
             self.served = None
 
     def forget(self) -> None:
-        """Remove the record and all that lies beside it, after the data is gone."""
+        """Remove the record and everything beside it, after the data are removed."""
         for unfinished in self._address.parent.glob(f"{self._address.name}.*{_PART}"):
             unfinished.unlink(missing_ok=True)  # of a process that was killed in `serve`
         gone = self.place.with_name(self.place.name + _GONE)
@@ -298,7 +302,7 @@ class CatalogChange:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Put a file in place by rename: whole, on stable storage, or not at all."""
+    """Write a file by rename: completely, on stable storage, or not at all."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}{_PART}")
     try:
         before = path.stat().st_mtime_ns
@@ -308,8 +312,8 @@ def write_durably(path: Path, content: bytes) -> None:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
-    # NOTE: readers tell versions by inode and time. Inodes come again, and the clock of a file
-    # system ticks in milliseconds; so each version is made later than the one before.
+    # NOTE: readers distinguish versions by inode and time. Inodes are reused, and the clock of a
+    # file system ticks in milliseconds; so each version is made later than the one before.
     moment = max(time.time_ns(), before + 1)
     os.utime(unfinished, ns=(moment, moment))
     unfinished.replace(path)

@@ -1,7 +1,7 @@
-"""The control store seam: records of the control plane, found by declared keys.
+"""The interface of control stores: records of the control plane, found by declared keys.
 
-It knows no use case: what a kind of record means, and which changes of it are allowed, is told in
-`twinframe.control`. Promise of a write: as in `storage.base`.
+`twinframe.control` defines the kinds of record and their rules. Promise of a write: as in
+`storage.base`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from twinframe.storage.base import Outcome, StoreTraits
 T = TypeVar("T")
 
 Key: TypeAlias = str | int | None
-"""A value that records are found and ordered by. Integers have 64 bits.
+"""A value by which records are found and ordered. Integers have 64 bits.
 
 The order: None, then integers, then texts by their code points.
 """
 
 MOST_VALUES: Final = 10_000
-"""Most values of one `IN`."""
+"""The most values of one `IN`."""
 
 
 class RecordConflict(Conflict):
-    """A record was changed by somebody else meanwhile, or one with the same unique keys is there.
+    """A record was changed by another process meanwhile, or one with the same unique keys exists.
 
     `kind` and `record_id` name the record that could not be written.
     """
@@ -44,18 +44,18 @@ class RecordConflict(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """A kind of record. `keys` are what its records are found and ordered by.
+    """A kind of record. `keys` are those by which its records are found and ordered.
 
     Each record also has the keys `id` and `version`, which are not declared. Names are of `a-z`,
     `0-9` and `_`, a letter first.
 
-    `unique` are sets of keys that no two records of the kind share; a record of which one of them
-    is None is not compared. All kinds are handed to the store when it is opened; a kind may gain
-    keys in a later version (its records then have None there until they are written) and unique
-    sets (if its records keep them), never lose any.
+    `unique` are sets of keys that no two records of the kind share; a record with None in one of
+    them is not compared. The store gets all kinds when it is opened; a kind may gain keys in a
+    later version (its records then have None there until they are written) and unique sets (if its
+    records satisfy them), never lose any.
 
     `indexes` names keys that are often fixed together, and last the one that then orders: a driver
-    may make such a listing cost no more than its page. Every key by itself is quick to find by.
+    may make such a listing cost no more than its page. Every single key is fast to search by.
     """
 
     name: str
@@ -68,8 +68,8 @@ class RecordKind:
 class Record:
     """One record: `body` is its JSON text, `keys` the values of the kind's keys.
 
-    `version` is 0 in one to be inserted; the store gives a stored one a number that is greater than
-    all it gave before, to any record, so that versions order all changes.
+    `version` is 0 in a record to be inserted; the store gives a stored one a number that is greater
+    than all before, of any record, so that versions order all changes.
     """
 
     kind: str
@@ -104,9 +104,9 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order of a listing by one key; records that are equal there come by id.
+    """The order of a listing by one key; equal records are ordered by id.
 
-    `descending` turns the whole order around, that of the ids included.
+    `descending` reverses the whole order, including that of the ids.
     """
 
     key: str = "id"
@@ -118,7 +118,7 @@ class ControlSession(ABC):
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
-        """All reads inside see one state of the records, acknowledged before it began or newer.
+        """Show one state of the records to all reads inside, acknowledged before it began or newer.
 
         In a transaction its own writes are seen all the same.
         """
@@ -137,62 +137,65 @@ class ControlSession(ABC):
         offset: int = 0,
         limit: int | None = None,
     ) -> Sequence[Record]:
-        """Records that meet all the conditions. `ValueError` for a key that is not declared."""
+        """Return records that meet all the conditions.
+
+        Raises `ValueError` for an undeclared key.
+        """
 
     @abstractmethod
     def count(self, kind: str, conditions: Sequence[Condition] = ()) -> int:
         """How many records meet all the conditions."""
 
     def close(self) -> None:  # noqa: B027  (most hold nothing)
-        """Give back what the session holds."""
+        """Release the resources of the session."""
 
 
 class ControlTransaction(ControlSession):
-    """The write view handed to a `ControlWork`. All its changes are kept, or none."""
+    """The write view that a `ControlWork` gets. All its changes are kept, or none."""
 
     @abstractmethod
     def insert(self, record: Record) -> Record:
-        """Store a new record; as stored, with its version.
+        """Store a new record; return it as stored, with its version.
 
-        `RecordConflict` if its id or a set of its unique keys is taken.
+        Raises `RecordConflict` if its id or a set of its unique keys is taken.
         """
 
     @abstractmethod
     def update(self, record: Record) -> Record:
         """Replace the record of this kind and id if its version is still `record.version`.
 
-        `RecordConflict` if it is another or the record is gone, or unique keys are taken.
+        Raises `RecordConflict` if it has changed or is gone, or unique keys are taken.
         """
 
     @abstractmethod
     def delete(self, kind: str, record_id: str, version: int | None = None) -> bool:
-        """Delete a record; whether it was there. With another `version`: `RecordConflict`."""
+        """Delete a record; return whether it existed. With another `version`: `RecordConflict`."""
 
 
 ControlWork = Callable[[ControlTransaction], T]
-"""A unit of writing. It may run more than once; it has no effect but through its argument."""
+"""A unit of writing. It may run more than once; it has no effect except through its argument."""
 
 
 class ControlStore(ABC):
     """The records of one control plane, shared by all processes that open it. Calls may block.
 
     A value that no store can keep (an integer beyond 64 bits, a text with a lone surrogate) is
-    refused with `InvalidArgument`; use of kinds and keys that were not declared is a `ValueError`.
+    refused with `InvalidArgument`; use of undeclared kinds and keys is a `ValueError`.
     """
 
     traits: StoreTraits
 
     @abstractmethod
     def open(self, kinds: Sequence[RecordKind]) -> None:
-        """Open or create, migrate, make room for these kinds. Call in the process that uses it.
+        """Open or create, migrate, add these kinds. Call in the process that uses it.
 
-        `ConfigurationError` when the records stored before do not fit: a key or unique set that
-        was declared once is missing now, or stored records share what shall be unique.
+        Raises `ConfigurationError` when the stored records do not fit: a key or unique set that was
+        declared once is missing now, or stored records share what must be unique.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Finish and give everything back. No session may be in use."""
+        """Finish and release everything. No session may be in use."""
 
     @abstractmethod
     def session(self) -> ControlSession:
@@ -200,11 +203,13 @@ class ControlStore(ABC):
 
     @abstractmethod
     def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
-        """Run each work atomically and commit all that succeeded together, as `GraphStore.write`.
+        """Run each write function atomically and commit all that succeeded together, as
+        `GraphStore.write`.
 
-        Works of all processes run one after another: what a work reads stays true until it ends.
+        Write functions of all processes run one after another: what one reads stays true until it
+        ends.
         """
 
     @abstractmethod
     def verify(self) -> Sequence[str]:
-        """Check the stored data in depth; what was found wrong, empty when sound."""
+        """Check the stored data in depth; return the faults, empty when sound."""

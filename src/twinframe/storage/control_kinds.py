@@ -1,4 +1,4 @@
-"""The declared kinds of a control store, and what drivers check against them. It stores nothing."""
+"""The declared kinds of a control store, and the checks that all drivers share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from twinframe.storage.control import (
 )
 
 OWN_KEYS: Final = ("id", "version")
-"""Keys that every kind has without declaring them."""
+"""Keys that every kind has without declaration."""
 
 _OWN_TYPES: Final[Mapping[str, type]] = {"id": str, "version": int}
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -28,9 +28,9 @@ _LARGEST: Final = 2**63 - 1
 
 
 class DeclaredKinds:
-    """All kinds a store was opened with. `ValueError` for declarations that contradict themselves.
+    """All kinds a store was opened with. Raises `ValueError` for contradictory declarations.
 
-    Drivers ask it first, so that all of them refuse the same.
+    Drivers check with it first, so that all of them refuse the same.
     """
 
     def __init__(self, kinds: Sequence[RecordKind] = ()) -> None:
@@ -41,7 +41,7 @@ class DeclaredKinds:
             _check_kind(kind)
 
     def find(self, name: str) -> RecordKind:
-        """The kind of this name; `ValueError` if there is none."""
+        """Return the kind of this name; `ValueError` if there is none."""
         kind = self._kinds.get(name)
         if kind is None:
             raise ValueError(_render_unknown("kind of record", name, self._kinds))
@@ -57,7 +57,9 @@ class DeclaredKinds:
         return {name: _build_plain(name, record.keys.get(name)) for name in kind.keys}
 
     def check_conditions(self, kind: str, conditions: Sequence[Condition]) -> None:
-        """`ValueError` for a key that is not declared or a value that does not go with its test."""
+        """Raise `ValueError` for an undeclared key or a value of a wrong type for its
+        comparison.
+        """
         self.find(kind)
         for condition in conditions:
             self.check_key(kind, condition.key)
@@ -70,26 +72,28 @@ class DeclaredKinds:
             for each in values:
                 check_value(condition.key, each)
                 own = _OWN_TYPES.get(condition.key)
-                # NOTE: SQL would take "5" for 5 here, which no other key does.
+                # NOTE: SQL would treat "5" as 5 here, which no other key does.
                 if own is not None and each is not None and not isinstance(each, own):
                     raise ValueError(f"{condition.key} is a {own.__name__}, not {each!r}.")
 
     def check_page(self, kind: str, order: Order, offset: int, limit: int | None) -> None:
-        """`ValueError` for an order by a key that is not declared, or a page below zero."""
+        """Raise `ValueError` for an order by an undeclared key, or a page below zero."""
         self.check_key(kind, order.key)
         for name, number in (("offset", offset), ("limit", limit)):
             if number is not None and not 0 <= number <= _LARGEST:
                 raise ValueError(f"The {name} of a listing must not be {number}.")
 
     def check_key(self, kind: str, key: str) -> None:
-        """`ValueError` for a key that the kind has not."""
+        """Raise `ValueError` for a key that the kind does not have."""
         known = (*OWN_KEYS, *self.find(kind).keys)
         if key not in known:
             raise ValueError(_render_unknown(f"key of {kind}", key, known))
 
 
 def check_value(name: str, value: Key) -> None:
-    """`InvalidArgument` for what not every store can keep, `ValueError` for no key at all."""
+    """Raise `InvalidArgument` for a value that not every store can keep, `ValueError` for no key at
+    all.
+    """
     if isinstance(value, str):
         try:
             value.encode()
@@ -105,7 +109,7 @@ def check_value(name: str, value: Key) -> None:
 
 
 def _build_plain(name: str, value: Key) -> Key:
-    """The value itself, without the enumeration it may be a member of."""
+    """Return the value itself, without the enumeration it may be a member of."""
     check_value(name, value)
     if isinstance(value, str):
         return str.__str__(value)
@@ -113,7 +117,7 @@ def _build_plain(name: str, value: Key) -> Key:
 
 
 def build_taken(record: Record) -> RecordConflict:
-    """The error for an id that another record of the kind has."""
+    """Build the error for an id that another record of the kind has."""
     return RecordConflict(
         f"There is a {record.kind} {record.id!r} already.",
         kind=record.kind,
@@ -122,7 +126,7 @@ def build_taken(record: Record) -> RecordConflict:
 
 
 def build_shared(record: Record, keys: Sequence[str]) -> RecordConflict:
-    """The error for unique keys that another record of the kind has."""
+    """Build the error for unique keys that another record of the kind has."""
     shown = ", ".join(f"{key} {record.keys.get(key)!r}" for key in keys)
     return RecordConflict(
         f"Another {record.kind} has the same {shown}.", kind=record.kind, record_id=record.id
@@ -130,7 +134,7 @@ def build_shared(record: Record, keys: Sequence[str]) -> RecordConflict:
 
 
 def build_changed(kind: str, record_id: str) -> RecordConflict:
-    """The error for a record that is gone or has another version than expected."""
+    """Build the error for a record that is gone or has another version than expected."""
     return RecordConflict(
         f"The {kind} {record_id!r} was changed or deleted meanwhile; read it again.",
         kind=kind,

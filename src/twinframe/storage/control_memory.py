@@ -1,6 +1,6 @@
-"""The reference control store: records in this process's memory. It keeps nothing on disk.
+"""The reference control store, which keeps records in this process's memory.
 
-It is the measure of what the seam means and a store for tests and trials.
+It defines the meaning of the interface and serves for tests and trials.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ Rank: TypeAlias = tuple[int, int, str]
 """A key as Python orders it: None, then integers, then texts."""
 
 Shared: TypeAlias = tuple[tuple[str, ...], tuple[Key, ...]]
-"""A unique set of a kind and the values one record has there."""
+"""A unique set of a kind and one record's values in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """The records of one kind, and which record has which values of its unique sets."""
+    """The records of one kind, and the owners of the values of its unique sets."""
 
     records: FrozenMap[str, Record] = field(default_factory=FrozenMap)
     owners: FrozenMap[Shared, str] = field(default_factory=FrozenMap)
 
 
 Tables: TypeAlias = Mapping[str, RecordTable]
-"""A state of all records, by kind. It never changes: a write makes another."""
+"""An immutable state of all records, by kind: a write makes another."""
 
 
 class MemoryRecords:
@@ -63,7 +63,7 @@ class MemoryRecords:
         self._version = 0
 
     def build_version(self) -> int:
-        """The next version: numbers of works that failed are not given again."""
+        """Return the next version: numbers of failed writes do not recur."""
         self._version += 1
         return self._version
 
@@ -102,7 +102,7 @@ class MemoryControlSession(ControlSession):
         offset: int = 0,
         limit: int | None = None,
     ) -> Sequence[Record]:
-        """Look at all records of the kind, then sort those that were found."""
+        """Scan all records of the kind, then sort those that were found."""
         self._kinds.check_page(kind, order, offset, limit)
         found = sorted(
             self._select(kind, conditions),
@@ -113,7 +113,7 @@ class MemoryControlSession(ControlSession):
         return [self._complete(record) for record in found[offset:end]]
 
     def count(self, kind: str, conditions: Sequence[Condition] = ()) -> int:
-        """Look at all records of the kind."""
+        """Scan all records of the kind."""
         return sum(1 for _ in self._select(kind, conditions))
 
     def _state(self) -> Tables:
@@ -126,17 +126,19 @@ class MemoryControlSession(ControlSession):
                 yield record
 
     def _complete(self, record: Record) -> Record:
-        """With the keys this store declares, which may be others than when it was written."""
+        """Return it with the keys this store declares, which may differ from those at its
+        writing.
+        """
         keys = {name: record.keys.get(name) for name in self._kinds.find(record.kind).keys}
         return replace(record, keys=keys)
 
 
 class MemoryControlTransaction(MemoryControlSession, ControlTransaction):
-    """A state of its own, which is published when the work succeeds."""
+    """A state of its own, which is published when the write function succeeds."""
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Nobody else writes meanwhile, and what it wrote itself is seen."""
+        """Do nothing: there is no other writer, and its own writes are seen."""
         yield
 
     def __init__(self, kinds: DeclaredKinds, records: MemoryRecords, tables: Tables) -> None:
@@ -197,7 +199,7 @@ class MemoryControlTransaction(MemoryControlSession, ControlTransaction):
 
 
 class MemoryControlStore(ControlStore):
-    """A store over `MemoryRecords`, new ones unless given; the data lives as long as they."""
+    """A store over `MemoryRecords`, new ones unless given; the data live as long as they."""
 
     traits = StoreTraits(point_reads=Placement.INLINE, shared=False)
 
@@ -206,7 +208,7 @@ class MemoryControlStore(ControlStore):
         self._kinds = DeclaredKinds()
 
     def open(self, kinds: Sequence[RecordKind]) -> None:
-        """Make room for the kinds that are new."""
+        """Add the new kinds."""
         declared = DeclaredKinds(kinds)
         records = self._records
         with records.turn:
@@ -219,7 +221,7 @@ class MemoryControlStore(ControlStore):
         self._kinds = declared
 
     def close(self) -> None:
-        """Nothing is held; the records stay, and opening the store again finds them."""
+        """Do nothing; the records stay, and opening the store again finds them."""
 
     def session(self) -> ControlSession:
         """A session that sees the newest state at each call."""
@@ -227,7 +229,9 @@ class MemoryControlStore(ControlStore):
         return MemoryControlSession(self._kinds, lambda: records.tables)
 
     def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
-        """Run the works one after the other on the newest state, then publish what they left."""
+        """Run the write functions one after the other on the newest state, then publish the
+        result.
+        """
         records = self._records
         outcomes: list[Outcome[object]] = []
         with records.turn:
@@ -289,7 +293,7 @@ def _meets(value: Key, condition: Condition) -> bool:
             return left > right
         case Comparison.AT_LEAST:
             return left >= right
-        case Comparison.IN:  # its value is a tuple, which was met above
+        case Comparison.IN:  # its value is a tuple, which was handled above
             return False
         case _:
             assert_never(condition.test)

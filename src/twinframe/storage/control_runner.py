@@ -1,4 +1,4 @@
-"""The way of an event loop to a control store: reads at once, writes in one thread. No engine."""
+"""Runs reads and writes of an event loop on a control store: writes in one thread."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 
 class ControlRunner:
-    """The one way of a service's event loop to an open control store.
+    """The only access of a service's event loop to an open control store.
 
     Use it from one event loop; the writing thread starts with the first write. At most
-    `write_queue` writes wait, each at most `write_wait` seconds for its turn. Errors of the work
-    arrive unchanged where it was awaited.
+    `write_queue` writes wait, each at most `write_wait` seconds. Errors of the functions are raised
+    unchanged where they are awaited.
     """
 
     def __init__(
@@ -40,8 +40,7 @@ class ControlRunner:
     async def read(self, read: Callable[[ControlSession], T]) -> T:
         """Run reads on the event loop itself, or in a thread if the store's traits say so.
 
-        All of them see one state of the records.
-        `read` must not keep the session.
+        All of them see one state of the records. `read` must not keep the session.
         """
         if self._closed:
             raise StorageBusy("The service is stopping and takes no more reads.")
@@ -52,19 +51,20 @@ class ControlRunner:
             with session.snapshot():
                 return read(session)
         except StorageError:
-            self._close_inline()  # the next read opens anew: an I/O error may stick to a session
+            self._close_inline()  # the next read opens a new one: a session may keep failing
             raise
 
     async def write(self, work: ControlWork[T]) -> T:
         """Run `work` in the next batch; returns when it is committed.
 
-        `StorageBusy` when the queue is full or the work did not start within `write_wait`; then it
-        never will. A caller that is cancelled withdraws a work that has not started.
+        Raises `StorageBusy` when the queue is full or the function did not start within
+        `write_wait`; then it never will. A cancelled caller withdraws a function that has not
+        started.
         """
         return await self._writes.run(work)
 
     async def close(self) -> None:
-        """Finish what was accepted, refuse the rest, end the thread. The store stays open."""
+        """Finish accepted writes, refuse others, end the thread. The store stays open."""
         self._closed = True
         await self._writes.close()
         self._close_inline()

@@ -1,4 +1,4 @@
-"""Stored records as the values that queries work on. It reads nothing."""
+"""Converts stored records to the values that queries work on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
 
 
 def build_twin_node(twin: TwinRecord, labels: frozenset[str]) -> Node:
-    """A twin; `labels` are those of its interface and all that one extends."""
+    """Build a twin; `labels` are those of its interface and all its ancestors."""
     return Node(twin.twin_id, orjson.loads(twin.body), labels)
 
 
 def build_model_node(model: ModelRecord, labels: frozenset[str]) -> Node:
-    """A model as a node of label `Model`; its document is that of the wire, definition included."""
+    """Build a model as a node of label `Model`; its document is that of the wire, with
+    definition.
+    """
     document: dict[str, JsonValue] = {
         "id": model.model_id,
         "displayName": orjson.loads(model.display_name),

@@ -1,7 +1,7 @@
-"""The epoch of a graph's events: what their positions are counted in. It counts nothing itself.
+"""The epoch of a graph, which changes when a restore makes event positions recur.
 
-A restore takes positions back, and they are given to other events then. Who keeps a position keeps
-the epoch beside it, and sees whether it still means what it meant.
+After a restore, positions are given to other events. A client that keeps a position keeps the epoch
+with it, and so sees whether the position is still valid.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ class Epoch:
 
 
 def read_epoch(session: GraphSession) -> Epoch:
-    """The present epoch. The first one of a graph is named after its identity, and never stored."""
+    """Return the present epoch.
+
+    The first one of a graph is named after its identity, and never stored.
+    """
     body = session.read_entry(_KIND, _KEY)
     if body is not None:
         return Epoch(orjson.loads(body), is_first=False)
@@ -38,5 +41,5 @@ def read_epoch(session: GraphSession) -> Epoch:
 
 
 def renew_epoch(transaction: GraphTransaction) -> None:
-    """Begin another epoch. Whoever puts a backup in the place of a graph does so in its copy."""
+    """Begin another epoch. A restore does so in the copy that replaces the graph."""
     transaction.put_entry(_KIND, _KEY, orjson.dumps(secrets.token_hex(_BYTES)))

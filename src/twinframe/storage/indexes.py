@@ -1,4 +1,4 @@
-"""Indexes on properties of twins: an ability some stores have beside the seam. It runs no query."""
+"""Indexes on properties of twins: an optional ability of stores beside the storage interface."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 class PropertyIndexes(ABC):
-    """What a store can do that indexes properties. Calls may block; queries go on meanwhile."""
+    """The ability to index properties. Calls may block; queries continue meanwhile."""
 
     @abstractmethod
     def list_indexes(self) -> Sequence[str]:
@@ -15,11 +15,11 @@ class PropertyIndexes(ABC):
 
     @abstractmethod
     def create_index(self, name: str) -> bool:
-        """Index the property `name` of all twins; False when it was indexed already.
+        """Index the property `name` of all twins; return False when it was indexed already.
 
-        Writes wait until it is made. A name that can be no property is `InvalidArgument`.
+        Writes wait until it is made. An impossible property name raises `InvalidArgument`.
         """
 
     @abstractmethod
     def drop_index(self, name: str) -> None:
-        """Take the index of the property `name` away; `InvalidArgument` when there is none."""
+        """Drop the index of the property `name`; `InvalidArgument` when there is none."""

@@ -1,7 +1,7 @@
-"""The reference graph store: a graph in this process's memory. It keeps nothing on disk.
+"""The reference graph store, which keeps a graph in this process's memory.
 
-It is the measure of what the seam means and a store for tests and trials. Each worker process has
-its own graph, so serve it with one worker.
+It defines the meaning of the interface and serves for tests and trials. Each worker process has its
+own graph, so serve it with one worker.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MemoryGraph:
 
 
 class MemoryStore(GraphStore):
-    """A store over a `MemoryGraph`, a new one unless given; the data lives as long as it."""
+    """A store over a `MemoryGraph`, a new one unless given; the data live as long as it."""
 
     traits = StoreTraits(point_reads=Placement.INLINE, shared=False)
 
@@ -46,10 +46,10 @@ class MemoryStore(GraphStore):
         self._graph = graph or MemoryGraph()
 
     def open(self) -> None:
-        """Nothing is to be opened."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing is held; the graph stays, and opening the store again finds it."""
+        """Do nothing; the graph stays, and opening the store again finds it."""
 
     def session(self) -> GraphSession:
         """A session that sees the newest state at each call."""
@@ -57,7 +57,9 @@ class MemoryStore(GraphStore):
         return MemorySession(graph.instance, lambda: graph.state)
 
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
-        """Run the works one after the other on the newest state, then publish what they left."""
+        """Run the write functions one after the other on the newest state, then publish the
+        result.
+        """
         graph = self._graph
         outcomes: list[Outcome[object]] = []
         with graph.turn:
@@ -79,7 +81,7 @@ class MemoryStore(GraphStore):
         return list(find_faults(self._graph.state))
 
     def remove(self, timeout: float) -> None:
-        """Make the graph a new, empty one of another identity."""
+        """Replace the graph by a new, empty one of another identity."""
         graph = self._graph
         with graph.turn:
             graph.instance = Instance(id=str(uuid.uuid4()), secret=secrets.token_bytes(32))
@@ -88,13 +90,13 @@ class MemoryStore(GraphStore):
 
 @hookimpl
 def twinframe_graph_store(settings: Section, graph: str) -> GraphStore:
-    """A new empty graph; neither its settings nor its name change anything."""
+    """Build a new empty graph, whatever its settings and name."""
     del settings, graph
     return MemoryStore()
 
 
 @hookimpl
 def twinframe_control_store(settings: Section, name: str) -> ControlStore:
-    """A new empty store of records; neither its settings nor its name change anything."""
+    """Build a new empty store of records, whatever its settings and name."""
     del settings, name
     return MemoryControlStore()

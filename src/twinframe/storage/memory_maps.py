@@ -1,4 +1,4 @@
-"""Maps that never change: the memory store's snapshots rest on them. No general collection."""
+"""An immutable map, on which the memory store's snapshots are built."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHARDS: Final = 256
 
 
 class FrozenMap(Mapping[K, V], Generic[K, V]):
-    """A mapping whose `set` and `delete` give a changed copy and leave the original as it is."""
+    """A mapping whose `set` and `delete` return a changed copy and leave the original unchanged."""
 
     __slots__ = ("_shards", "_size")
 

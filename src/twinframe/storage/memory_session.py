@@ -1,4 +1,4 @@
-"""Reading and changing a graph in memory through the storage seam. It publishes nothing itself."""
+"""The storage interface over a graph in memory, for reading and changing it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class MemorySession(GraphSession):
-    """Reads the state that `newest` gives, or inside `snapshot` the one it gave at its begin."""
+    """Reads the state that `newest` returns, or inside `snapshot` the one at its begin."""
 
     def __init__(self, instance: Instance, newest: Callable[[], GraphState]) -> None:
         self._instance = instance
@@ -53,7 +53,7 @@ class MemorySession(GraphSession):
 
     @contextmanager
     def snapshot(self, deadline: float | None = None) -> Iterator[None]:
-        """Hold the present state; a snapshot inside another shows what the outer one holds."""
+        """Hold the present state; a nested snapshot shows that of the outer one."""
         before = self._pinned, self._deadline
         self._pinned, self._deadline = self.state, deadline
         try:
@@ -64,11 +64,11 @@ class MemorySession(GraphSession):
                 self._interrupted = False
 
     def interrupt(self) -> None:
-        """Stop what runs, at its next item."""
+        """Stop running reads at their next item."""
         self._interrupted = True
 
     def check_deadline(self) -> None:
-        """`QueryTimeout` when the snapshot's time is over or it was interrupted."""
+        """Raise `QueryTimeout` when the snapshot's time is over or it was interrupted."""
         is_late = self._deadline is not None and time.monotonic() >= self._deadline
         if self._interrupted or is_late:
             raise QueryTimeout("The query ran longer than it may (Query__Timeout) and was stopped.")
@@ -80,7 +80,7 @@ class MemorySession(GraphSession):
         return self._instance
 
     def read_schema_version(self) -> int:
-        """Counts the changes of models."""
+        """Return the count of model changes."""
         return self.state.schema_version
 
     # --- the service's own --------------------------------------------------------------------
@@ -97,14 +97,14 @@ class MemorySession(GraphSession):
         return [Listed(key, own[key]) for key in keys[:limit]]
 
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
-        """Events behind a position."""
+        """Return events after a position."""
         state = self.state
         start = max(after + 1, state.first_event)
         end = min(start + limit, state.last_event + 1)
         return [(position, state.events[position]) for position in range(start, end)]
 
     def read_event_bounds(self) -> tuple[int, int]:
-        """The first kept and the last ever."""
+        """Return the positions of the first kept and the last event."""
         state = self.state
         return (state.first_event, state.last_event) if state.last_event else (0, 0)
 
@@ -194,7 +194,9 @@ class MemorySession(GraphSession):
     # --- the evaluator's port -------------------------------------------------------------------
 
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
-        """Twins by model, so that labels are decided once a model; then models, when asked for."""
+        """Yield twins by model, so that labels are tested once a model; then models, when asked
+        for.
+        """
         state, holds = self.state, compile_labels(labels)
         for model_id, twin_ids in state.twins_of.items():
             own = build_labels(state.ancestors[model_id])
@@ -246,7 +248,7 @@ class MemorySession(GraphSession):
 
 
 class MemoryTransaction(MemorySession, GraphTransaction):
-    """Changes a state of its own; the store publishes it when the work ends well."""
+    """Changes a state of its own; the store publishes it when the write function succeeds."""
 
     def __init__(self, instance: Instance, state: GraphState) -> None:
         super().__init__(instance, lambda: self._own)
@@ -254,7 +256,7 @@ class MemoryTransaction(MemorySession, GraphTransaction):
 
     @contextmanager
     def snapshot(self, deadline: float | None = None) -> Iterator[None]:
-        """The work's own state is its snapshot: reads inside still see its own writes."""
+        """Show the transaction's own state: reads inside still see its own writes."""
         del deadline
         yield
 
@@ -301,7 +303,7 @@ class MemoryTransaction(MemorySession, GraphTransaction):
         return self._own is not before
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
-        """Put events behind the others."""
+        """Append events after the others."""
         self._own = self._own.append_events(events)
 
     def delete_events(self, *, up_to: int, limit: int) -> int:

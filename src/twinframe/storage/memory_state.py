@@ -1,4 +1,4 @@
-"""One state of a graph in memory, never changed once built. It knows no session and no lock."""
+"""An immutable state of a graph in memory; every change returns a new state."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ RelationshipKey = tuple[str, str]
 
 
 _VERSIONS: Final = itertools.count(1)
-"""Numbers of model changes, for all graphs of the process: those taken back are not given again."""
+"""Numbers of model changes, for all graphs of the process: rolled-back ones do not recur."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphState:
-    """All records of a graph and the indexes over them. Each change gives a new state.
+    """All records of a graph and the indexes over them. Each change returns a new state.
 
     `outgoing` and `incoming` hold, for twins that have any, the keys of their relationships.
-    `twins_of` holds the ids of the twins of each model that has any. `extends` and `ancestors` know
-    every interface that was ever stored or named by a twin: a twin keeps its labels when its model
-    goes. `ancestors` are transitive and include the interface itself. `events` are by position,
-    without a gap from `first_event` to `last_event`.
+    `twins_of` holds the ids of the twins of each model that has any. `extends` and `ancestors`
+    include every interface that was ever stored or referred to by a twin: a twin keeps its labels
+    when its model is deleted. `ancestors` are transitive and include the interface itself. `events`
+    are by position, without a gap from `first_event` to `last_event`.
     """
 
     twins: FrozenMap[str, TwinRecord] = field(default_factory=FrozenMap)
@@ -113,7 +113,7 @@ class GraphState:
     # --- models ---------------------------------------------------------------------------------
 
     def put_models(self, records: Sequence[ModelRecord]) -> GraphState:
-        """Store new models behind the present ones."""
+        """Store new models after the present ones."""
         ids = [record.model_id for record in records]
         taken = [x for at, x in enumerate(ids) if x in self.models or x in ids[:at]]
         if taken:
@@ -172,7 +172,7 @@ class GraphState:
         return replace(self, entries=entries)
 
     def append_events(self, events: Sequence[OutboxEvent]) -> GraphState:
-        """Put events behind the others."""
+        """Append events after the others."""
         kept, last = self.events, self.last_event
         for event in events:
             last += 1
@@ -203,7 +203,7 @@ def _build_ancestors(
     extends: Mapping[str, tuple[str, ...]],
     new_ids: Sequence[str],
 ) -> FrozenMap[str, frozenset[str]]:
-    """The closure after these ids came in; once stored descendants learn of a revived parent."""
+    """Return the closure after these ids were added; stored descendants get a revived parent."""
     new = frozenset(new_ids)
     touched = new | {model_id for model_id, own in known.items() if not own.isdisjoint(new)}
     for model_id in touched:
@@ -243,7 +243,7 @@ def _without_key(
 
 
 def find_faults(state: GraphState) -> Iterable[str]:
-    """What is wrong in a state: ends without a twin, indexes that say otherwise than records."""
+    """Yield faults of a state: relationships without a twin, indexes that contradict records."""
     for key, record in state.relationships.items():
         for end in (record.source_id, record.target_id):
             if end not in state.twins:

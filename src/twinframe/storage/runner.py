@@ -1,6 +1,7 @@
-"""Places a store's work: point reads where they are cheap, writes in one thread, scans in others.
+"""Schedules a store's work: point reads where they are cheap, writes in one thread, scans in
+others.
 
-It knows no engine and no transport; what a store costs it learns from `StoreTraits`.
+`StoreTraits` describes the costs of a store.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ _FULL_SECONDS: Final = 60.0
 
 
 class StoreRunner:
-    """The one way of a service's event loop to an open store.
+    """The only access of a service's event loop to an open store.
 
     Use it from one event loop. Threads start with the first work of their kind, so a runner may be
-    made before the process forks. Errors of the work arrive unchanged where it was awaited.
-    `instruments` are told of what is written and of what waits.
+    made before the process forks. Errors of the functions are raised unchanged where they are
+    awaited. `instruments` receive data about writes and queues.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class StoreRunner:
     def prepare(self) -> None:
         """Open what the first read on the event loop needs. Call it in any thread before that.
 
-        PERF: 0.2 ms, ten times that on a busy machine, for which the loop would stand still.
+        PERF: 0.2 ms, ten times that on a busy machine, during which the loop would stop.
         """
         if self._pool is None and self._inline is None:
             self._open_inline()
@@ -75,21 +76,22 @@ class StoreRunner:
     async def read(self, read: Callable[[GraphSession], T]) -> T:
         """Run reads by id, on the event loop itself if the store's traits say so.
 
-        `read` must not keep the session. `StorageBusy` when too many reads wait for the pool.
+        `read` must not keep the session. Raises `StorageBusy` when too many reads wait for the
+        pool.
         """
         if self._pool is not None:
             return await self._pool.run(read)
         try:
             return read(self._inline or self._open_inline())
         except StorageError:
-            self._close_inline()  # the next read opens anew: an I/O error may stick to a session
+            self._close_inline()  # the next read opens a new one: a session may keep failing
             raise
 
     def read_short(self, read: Callable[[GraphSession], T], steps: int, seconds: float) -> T | None:
-        """Run on the event loop, in one snapshot, what is ended when it is not short.
+        """Run a read on the event loop, in one snapshot, that is ended if it is not short.
 
-        See `GraphSession.short_snapshot`. None says that nothing came of it, for whatever reason:
-        `scan` it, which tells the reason. A store whose point reads are not inline declines always.
+        See `GraphSession.short_snapshot`. None says that it gave no result, for any reason: `scan`
+        it, which raises the reason. A store whose point reads are not inline always returns None.
         `read` must not keep the session.
         """
         if self._pool is not None or self._closed:
@@ -107,8 +109,9 @@ class StoreRunner:
     async def write(self, work: Work[T]) -> T:
         """Run `work` in the next batch; returns when it is committed.
 
-        `StorageBusy` when the queue is full or the work did not start within `write_wait`; then it
-        never will. A caller that is cancelled withdraws a work that has not started.
+        Raises `StorageBusy` when the queue is full or the function did not start within
+        `write_wait`; then it never will. A cancelled caller withdraws a function that has not
+        started.
         """
         try:
             result = await self._writes.run(work)
@@ -123,10 +126,11 @@ class StoreRunner:
         read: Callable[[GraphSession], T],
         timeout: float,  # noqa: ASYNC109  (interrupts the statement, not the await)
     ) -> T:
-        """Run what may scan, inside one snapshot, in a niced thread, for at most `timeout` seconds.
+        """Run a read that may scan, inside one snapshot, in a niced thread, for at most `timeout`
+        seconds.
 
-        The time counts from now, waiting included: `QueryTimeout` when it passes while running,
-        `StorageBusy` when the queue is full or it passes before.
+        The time counts from now, waiting included: raises `QueryTimeout` when it passes while
+        running, `StorageBusy` when the queue is full or it passes before.
         """
         return await self._scans.run(read, timeout)
 
@@ -137,27 +141,28 @@ class StoreRunner:
     ) -> T:
         """Like `scan`, for a `read` that may give its answer before its work is done.
 
-        What it calls its second argument with is the answer; then it goes on in its thread, which
-        it still occupies, and nobody is told of its errors. `close` interrupts it.
+        The answer is what it passes to its second argument; then it continues in its thread, which
+        it still occupies, and its errors are not reported. `close` interrupts it.
         """
         return await self._scans.run_early(read, timeout)
 
     @property
     def is_full(self) -> bool:
-        """Whether a write found no room within the last minute, and none has found it since.
+        """Return whether a write found no disk space within the last minute, and none has found it
+        since.
 
-        NOTE: without a write nobody knows: free bytes say little of quotas and of reserved blocks.
+        NOTE: only a write shows it: free bytes say little about quotas and reserved blocks.
         """
         return self._full_at is not None and monotonic() - self._full_at < _FULL_SECONDS
 
     @property
     def is_idle(self) -> bool:
-        """Whether no work is under way, in the background neither."""
+        """Return whether no work is running, including background work."""
         pools = (self._writes, self._scans, self._pool)
         return all(pool is None or pool.is_idle for pool in pools)
 
     def read_levels(self) -> Mapping[Level, float]:
-        """What waits now, and the queries that run."""
+        """Return the lengths of the queues, and the number of running queries."""
         pools = [pool for pool in (self._scans, self._pool) if pool is not None]
         return {
             Level.WRITES_WAITING: self._writes.depth,
@@ -166,7 +171,7 @@ class StoreRunner:
         }
 
     async def close(self) -> None:
-        """Finish what was accepted, refuse the rest, end the threads. The store stays open."""
+        """Finish accepted work, refuse other work, end the threads. The store stays open."""
         self._closed = True
         await self._writes.close()
         await self._scans.close()

@@ -1,4 +1,4 @@
-"""Threads that read: each with its own session, behind one bounded queue. It knows no engine."""
+"""Threads that run reads, each with its own session, behind one bounded queue."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class PendingRead:
 
 
 class ReadThreads:
-    """A number of threads, started with the first read, and spare ones while those are held up.
+    """A number of threads, started with the first read, and spare ones while those are blocked.
 
-    NOTE: a read that waits while every thread has been busy with one and the same work for half a
-    second gets a spare thread, at most eight: a few runaway queries do not stop all others.
+    NOTE: a read that waits while every thread has been busy with the same work for half a second
+    gets a spare thread, at most eight: a few runaway queries do not stop all others.
 
     PERF: `niced` threads give way to the event loop and the writer: with eight clients that scan
     without pause, point reads then keep their rate, and lose most of it otherwise.
@@ -73,7 +73,7 @@ class ReadThreads:
         read: Callable[[GraphSession, Callable[[T], None]], T],
         timeout: float,  # noqa: ASYNC109  (interrupts the statement, not the await)
     ) -> T:
-        """Like `run`; `read` may give its answer to its second argument and then go on."""
+        """Like `run`; `read` may pass its answer to its second argument and then continue."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
@@ -119,16 +119,18 @@ class ReadThreads:
 
     @property
     def waiting(self) -> int:
-        """How many reads wait for a thread."""
+        """The number of reads that wait for a thread."""
         return self._queue.qsize()
 
     @property
     def running(self) -> int:
-        """How many reads with a deadline run, those that go on behind their answer too."""
+        """The number of running reads with a deadline, including those that continue after their
+        answer.
+        """
         return len(self._sessions)
 
     async def close(self) -> None:
-        """Finish what was accepted and end the threads."""
+        """Finish accepted reads and end the threads."""
         self._closed = True
         if self._ended is None:
             return
@@ -156,7 +158,7 @@ class ReadThreads:
         thread.start()
 
     def _relieve(self, loop: asyncio.AbstractEventLoop, pending: PendingRead | None) -> None:
-        """Start a spare thread if `pending` (None: anything) waits as all others are held up."""
+        """Start a spare thread if `pending` (None: anything) waits while all others are blocked."""
         with self._lock:
             starts = [start for _, start in self._sessions.values()]
             if pending is None:
@@ -185,7 +187,7 @@ class ReadThreads:
     def _end(self, loop: asyncio.AbstractEventLoop) -> None:
         self._running -= 1
         if not self._closed and not self._queue.empty():
-            # NOTE: it came when a spare thread had looked for the last time but still counted.
+            # NOTE: it came when a spare thread had checked for the last time but still counted.
             loop.call_later(_PATIENCE, self._relieve, loop, None)
         if not self._running and self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
@@ -197,14 +199,14 @@ class ReadThreads:
             self._interrupt_answered()
 
     def _interrupt_answered(self) -> None:
-        """Stop what goes on behind an answer: the service ends."""
+        """Stop reads that continue after their answer: the service ends."""
         with self._lock:
             answered = [one for one in self._sessions if one.future.done()]
         for pending in answered:
             self._interrupt(pending)
 
     def _interrupt(self, pending: PendingRead) -> None:
-        """Stop what nobody waits for any more or has no time left, if it runs."""
+        """Stop a read that has timed out or whose caller is gone, if it runs."""
         with self._lock:  # NOTE: so that it cannot hit the next read of the same session
             running = self._sessions.get(pending)
             if running is not None:
@@ -213,26 +215,26 @@ class ReadThreads:
     # --- in the threads -----------------------------------------------------------------------
 
     def _take_waiting(self) -> PendingRead | None:
-        """What waits now, or None: a spare thread ends when nothing does."""
+        """Return a waiting read, or None: a spare thread ends when there is none."""
         try:
             pending = self._queue.get_nowait()
         except Empty:
             return None
         if pending is None:
-            self._queue.put(None)  # for a thread that is no spare
+            self._queue.put(None)  # for a thread that is not a spare one
         return pending
 
     def _serve(
         self, loop: asyncio.AbstractEventLoop, take: Callable[[], PendingRead | None]
     ) -> None:
         if self._niced and sys.platform == "linux":  # elsewhere priorities are of processes only
-            # NOTE: a step down from where the process stands: climbing takes a privilege.
+            # NOTE: one step below the process's own: raising it again needs a privilege.
             present = os.getpriority(os.PRIO_PROCESS, 0)
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(present + _NICE, 19))
         try:
             self._serve_session(loop, take)
             loop.call_soon_threadsafe(self._end, loop)
-        except RuntimeError:  # the loop was closed without `close`: nobody is left to be told
+        except RuntimeError:  # the loop was closed without `close`: there is no waiter left
             return
 
     def _serve_session(

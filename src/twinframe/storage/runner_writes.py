@@ -1,4 +1,4 @@
-"""The one writing thread of a process: what waits is written as one batch. It knows no engine."""
+"""The writing thread of a process, which writes all waiting functions as one batch."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ X_co = TypeVar("X_co", covariant=True)
 
 
 class WritingStore(Protocol[X_co]):
-    """What a store of works over transactions `X` has to offer: `GraphStore`, `ControlStore`."""
+    """The required interface of a store with transactions `X`: `GraphStore`, `ControlStore`."""
 
     @property
     def traits(self) -> StoreTraits:
-        """`largest_batch` is what counts here."""
+        """Only `largest_batch` is used here."""
 
     def write(self, works: Sequence[Callable[[X_co], object]], /) -> Sequence[Outcome[object]]:
-        """Run each work atomically and commit all that succeeded together."""
+        """Run each write function atomically and commit all that succeeded together."""
 
 
 class PendingWrite(Generic[X]):
-    """A work, the future of its caller, and whether it may still be withdrawn.
+    """A write function, the future of its caller, and whether it may still be withdrawn.
 
-    `commit` is the batch that it was in, where there are instruments to be told.
+    `commit` is its batch, if there are instruments.
     """
 
     __slots__ = ("_claim", "_started", "commit", "deadline", "future", "work")
@@ -45,12 +45,12 @@ class PendingWrite(Generic[X]):
         self.future = future
         self.deadline = deadline
         self.commit: Commit | None = None
-        # PERF: whoever pops the item has it; a list's pop is atomic, a lock would cost more.
+        # PERF: the one that pops the item has it; a list's pop is atomic, a lock would cost more.
         self._claim: list[None] = [None]
         self._started = False
 
     def claim(self) -> bool:
-        """Whether the caller, and nobody before it, decides what becomes of the work."""
+        """Return whether the caller, as the first one, decides the fate of the function."""
         try:
             self._claim.pop()
         except IndexError:
@@ -62,7 +62,7 @@ class PendingWrite(Generic[X]):
         return bool(self._claim)
 
     def start(self, transaction: X) -> object:
-        """What the store runs, perhaps more than once; `StorageBusy` when it was withdrawn."""
+        """Run in the store, perhaps more than once; raise `StorageBusy` when it was withdrawn."""
         if not self._started:
             if not self.claim():
                 raise StorageBusy("The write was withdrawn before its turn came.")
@@ -70,13 +70,13 @@ class PendingWrite(Generic[X]):
         try:
             return self.work(transaction)
         except TwinframeError as error:
-            # NOTE: what a work held would stay with the error until its whole batch is written:
-            # 128 refused patches of large twins kept 400 MB.
+            # NOTE: its objects would stay with the error until its whole batch is written: 128
+            # refused patches of large twins kept 400 MB.
             raise error.with_traceback(None) from error.__cause__
 
 
 async def _tell(pending: PendingWrite[X], instruments: Instruments) -> object:
-    """What becomes of a work, and the instruments told of it."""
+    """Return the outcome of a write function, and report it to the instruments."""
     started, ticks, code = time(), perf_counter(), ""
     try:
         return await pending.future
@@ -91,7 +91,7 @@ async def _tell(pending: PendingWrite[X], instruments: Instruments) -> object:
 
 
 def fail_future(future: asyncio.Future[T], error: BaseException) -> None:
-    """Let the awaiting caller have `error`, unless it went away."""
+    """Set `error` in the awaiting caller's future, unless it was cancelled."""
     if future.done():
         return
     if isinstance(error, StopIteration):  # asyncio refuses it in a future
@@ -102,12 +102,12 @@ def fail_future(future: asyncio.Future[T], error: BaseException) -> None:
 
 
 class WriteThread(Generic[X]):
-    """Writes works in their order of arrival, at most the store's `largest_batch` a commit.
+    """Runs write functions in their order of arrival, at most the store's `largest_batch` a commit.
 
-    `limit` works may wait, each for `wait` seconds; `key` is the setting that says how many.
-    `instruments` are told of each work and each batch.
-    Everything but `_serve` and what it calls runs on the event loop, so that only the queue and
-    each work's claim are shared with the thread.
+    `limit` functions may wait, each for `wait` seconds; `key` is the setting of that limit.
+    `instruments` receive data about each function and each batch. Everything but `_serve` and what
+    it calls runs on the event loop, so that only the queue and each function's claim are shared
+    with the thread.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class WriteThread(Generic[X]):
         self._closed = False
 
     async def run(self, work: Callable[[X], T]) -> T:
-        """Have `work` written; its result once it is committed."""
+        """Queue `work`; return its result once it is committed."""
         loop = self._loop or self._start()
         if self._closed:
             raise StorageBusy("The service is stopping and takes no more writes.")
@@ -161,11 +161,11 @@ class WriteThread(Generic[X]):
 
     @property
     def depth(self) -> int:
-        """How many works wait or are being written."""
+        """The number of functions that wait or are being written."""
         return len(self._accepted)
 
     async def close(self) -> None:
-        """Write what was accepted and end the thread."""
+        """Write accepted functions and end the thread."""
         self._closed = True
         if self._thread is None or self._ended is None:
             return
@@ -185,7 +185,9 @@ class WriteThread(Generic[X]):
         return loop
 
     def _withdraw_late(self) -> None:
-        """Give up works that have waited too long; one timer serves all, since all wait as long."""
+        """Withdraw functions that have waited too long; one timer serves all, since all wait
+        equally long.
+        """
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._timer = None
@@ -200,7 +202,7 @@ class WriteThread(Generic[X]):
     def _settle(
         self, count: int, written: Sequence[tuple[PendingWrite[X], Outcome[object]]]
     ) -> None:
-        for _ in range(count):  # batches end in the order in which works were accepted
+        for _ in range(count):  # batches end in the order in which functions were accepted
             self._accepted.popleft()
         for pending, outcome in written:
             if outcome.error is None:
@@ -219,11 +221,13 @@ class WriteThread(Generic[X]):
                 if batch:
                     loop.call_soon_threadsafe(self._settle, len(batch), self._write(batch))
             loop.call_soon_threadsafe(self._end)
-        except RuntimeError:  # the loop was closed without `close`: nobody is left to be told
+        except RuntimeError:  # the loop was closed without `close`: there is no waiter left
             return
 
     def _collect(self) -> tuple[list[PendingWrite[X]], bool]:
-        """What waits, after waiting for a first one; and whether more may come."""
+        """Return the waiting functions, after waiting for a first one; and whether more may
+        come.
+        """
         batch: list[PendingWrite[X]] = []
         pending = self._queue.get()
         while pending is not None:

@@ -1,7 +1,7 @@
-"""The seam of RDF: graphs written as triples, and SPARQL for those that are stored as such.
+"""The interface of RDF: graphs written as triples, and SPARQL for graphs that are stored as such.
 
-It knows no triple and no library of them. Both sides are optional: a storage plugin offers them
-with the hooks `twinframe_triple_writer` and `twinframe_sparql_engine`.
+Both sides are optional: a storage plugin offers them with the hooks `twinframe_triple_writer` and
+`twinframe_sparql_engine`.
 """
 
 from __future__ import annotations
@@ -37,25 +37,27 @@ ROWS_CSV = Syntax("csv", ("text/csv",), "csv")
 ROWS_TSV = Syntax("tsv", ("text/tab-separated-values",), "tsv")
 
 GRAPH_SYNTAXES = (TURTLE, N_TRIPLES, N_QUADS, TRIG, JSON_LD)
-"""Of exports; the first is that of who does not ask."""
+"""The syntaxes of exports; the first is the default."""
 
 REPORT_JSON = Syntax("json", ("application/json",), "json")
 REPORT_SYNTAXES = (*GRAPH_SYNTAXES, REPORT_JSON)
-"""Of validation reports."""
+"""The syntaxes of validation reports."""
 
 TRIPLE_SYNTAXES = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
-"""Of the triples that a SPARQL query makes. RDF/XML, which cannot name every predicate, is for
-clients that know no other."""
+"""The syntaxes of triples that a SPARQL query makes.
+
+RDF/XML, which cannot name every predicate, is for clients that support no other.
+"""
 
 ROW_SYNTAXES = (ROWS_JSON, ROWS_XML, ROWS_CSV, ROWS_TSV)
-"""Of the rows of a SPARQL query."""
+"""The syntaxes of the rows of a SPARQL query."""
 
 TRUTH_SYNTAXES = (ROWS_JSON, ROWS_XML)
-"""Of the answer to an ASK: the standard has no other."""
+"""The syntaxes of the answer to an ASK: the standard has no other."""
 
 
 class Content(enum.Enum):
-    """What of a graph is written."""
+    """The parts of a graph that are written."""
 
     ALL = "all"
     MODELS = "models"
@@ -63,13 +65,13 @@ class Content(enum.Enum):
 
 
 class TripleWriter(ABC):
-    """Writes one graph as RDF, whatever stores it. Any thread may call."""
+    """Writes one graph of any storage as RDF. Thread-safe."""
 
     @abstractmethod
     def write_graph(
         self, session: GraphSession, syntax: Syntax, content: Content
     ) -> Iterator[bytes]:
-        """The graph in one of `GRAPH_SYNTAXES`, piece by piece, in bounded memory.
+        """Yield the graph in one of `GRAPH_SYNTAXES`, in pieces and bounded memory.
 
         The caller holds the snapshot of the session until it has the last piece.
         """
@@ -80,13 +82,13 @@ class TripleWriter(ABC):
 
     @abstractmethod
     def write_report(self, session: GraphSession, syntax: Syntax, most: int) -> Iterator[bytes]:
-        """What of the twins departs from the shapes, at most `most` results, in one of
-        `REPORT_SYNTAXES`. `Unsupported` when what judges is not installed.
+        """Yield the twins' violations of the shapes, at most `most` results, in one of
+        `REPORT_SYNTAXES`. Raises `Unsupported` when the validator is not installed.
         """
 
 
 class QueryForm(enum.Enum):
-    """What a SPARQL query gives."""
+    """The form of a SPARQL query."""
 
     SELECT = "SELECT"
     ASK = "ASK"
@@ -95,12 +97,12 @@ class QueryForm(enum.Enum):
 
     @property
     def makes_triples(self) -> bool:
-        """Whether it gives triples, not rows or a truth."""
+        """Whether its result is triples, not rows or a truth value."""
         return self in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE)
 
     @property
     def syntaxes(self) -> tuple[Syntax, ...]:
-        """The syntaxes of its answer; the first is that of who does not ask."""
+        """The syntaxes of its answer; the first is the default."""
         if self is QueryForm.SELECT:
             return ROW_SYNTAXES
         return TRUTH_SYNTAXES if self is QueryForm.ASK else TRIPLE_SYNTAXES
@@ -108,7 +110,7 @@ class QueryForm(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class SparqlQuery:
-    """A query that was read and may run.
+    """A query that was parsed and may run.
 
     The graph's triples are its default graph if `default` is set, and its only named graph if
     `named` is.
@@ -122,7 +124,7 @@ class SparqlQuery:
 
 @dataclass(frozen=True, slots=True)
 class SparqlLimits:
-    """`text` in bytes; `depth` in brackets inside each other."""
+    """`text` in bytes; `depth` in nested brackets."""
 
     text: int
     depth: int
@@ -139,10 +141,11 @@ class SparqlEngine(ABC):
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
     ) -> SparqlQuery:
-        """Read a query before it runs; graphs are IRIs that its caller chose, none: as it says.
+        """Parse a query before it runs; graphs are IRIs that its caller chose, none: those of the
+        text.
 
-        `SparqlInvalid`, also for an update, a SERVICE and any graph but the one that is served;
-        `LimitExceeded`.
+        Raises `SparqlInvalid`, also for an update, a SERVICE and any graph but the one that is
+        served; `LimitExceeded`.
         """
 
     @abstractmethod
@@ -154,19 +157,19 @@ class SparqlEngine(ABC):
         limit: int,
         write: Callable[[bytes], object],
     ) -> None:
-        """Run a query; `write` gets the answer in a syntax of its form, piece by piece.
+        """Run a query; `write` gets the answer in a syntax of its form, in pieces.
 
-        It ends at `deadline`, a `time.monotonic()` moment, with `QueryTimeout`, and behind `limit`
+        It ends at `deadline`, a `time.monotonic()` moment, with `QueryTimeout`, and after `limit`
         bytes with `LimitExceeded`, as far as the engine can. It blocks.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class TripleSupport:
-    """What an installation has for one graph.
+    """The RDF support of an installation for one graph.
 
-    `load_writer` gives the writer or raises `Unsupported` saying what to install; `sparql` is None
-    when the graph is not stored as RDF.
+    `load_writer` returns the writer or raises `Unsupported` saying what to install; `sparql` is
+    None when the graph is not stored as RDF.
     """
 
     load_writer: Callable[[], TripleWriter]
