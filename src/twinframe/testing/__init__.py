@@ -1,9 +1,9 @@
-"""The published test kit for plugin authors: contracts, factories, faulty parts. Not for service.
+"""The published test kit for plugin authors: contracts, factories, fault injection.
 
 A driver's tests inherit `twinframe.testing.storage_contract.GraphStoreContract` and, where it keeps
 control records, `twinframe.testing.control_contract.SharedControlStoreContract`; a permission
-provider's `twinframe.testing.permission_contract.PermissionProviderContract`. A query engine
-is held to `twinframe.testing.query_law.QueryLaw`.
+provider's `twinframe.testing.permission_contract.PermissionProviderContract`. A query engine is
+tested with `twinframe.testing.query_law.QueryLaw`.
 """
 
 import pytest

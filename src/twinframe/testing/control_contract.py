@@ -1,8 +1,8 @@
-"""The contract every control store keeps, as tests to inherit. It measures no speed.
+"""The contract of control stores, as tests to inherit.
 
 A driver's test file has a class `TestMyStore(SharedControlStoreContract)` with a method
-`make_opener(self, place: Path)` that gives what makes a store, such as
-`return functools.partial(MyControlStore, place / "control")`. It needs hypothesis.
+`make_opener(self, place: Path)` that returns a function which makes a store, such as `return
+functools.partial(MyControlStore, place / "control")`. It needs hypothesis.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from twinframe.testing.contracts.control_works import ControlWorkContract
 class ControlStoreContract(
     ControlRecordContract, ControlFindingContract, ControlWorkContract, ControlModelContract
 ):
-    """What every store keeps, also one whose records live in one process."""
+    """The contract of every store, even one whose records are in one process."""
 
 
 class SharedControlStoreContract(ControlStoreContract, ControlProcessContract):

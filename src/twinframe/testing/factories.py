@@ -1,4 +1,4 @@
-"""Small stored records and a small building in DTDL, for tests. It validates nothing."""
+"""Factories of small stored records and a small building in DTDL, for tests."""
 
 from __future__ import annotations
 

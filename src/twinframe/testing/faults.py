@@ -1,7 +1,7 @@
-"""Named points at which a test lets something go wrong. It is never part of a running service.
+"""Fault injection at named points, for tests only.
 
-Code that can be tested so takes a callable that is told the name of each point it passes; the one
-of a service does nothing.
+Testable code takes a callable and calls it with the name of each point it passes; that of a service
+does nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 
 class PowerCut(BaseException):
-    """Ends whatever runs, as a process that is gone would: nobody handles it."""
+    """Ends the running code as the end of the process would: nothing handles it."""
 
 
 def kill_process() -> None:
@@ -27,9 +27,9 @@ def cut_power() -> None:
 
 
 class FaultPoints:
-    """Notes the points that are passed, and acts at the chosen one.
+    """Records the points that are passed, and runs the action of the chosen one.
 
-    `actions` maps a point, or `point#n` for its n-th passage only, to what happens there.
+    `actions` maps a point, or `point#n` for its n-th passage only, to an action.
     """
 
     def __init__(self, actions: Mapping[str, Callable[[], None]] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A store that fails on purpose, around any other. It is for tests of what stands above a store."""
+"""A store that wraps another and fails on purpose, for tests of the layers above a store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from twinframe.storage.base import (
 
 
 class FaultKind(enum.Enum):
-    """What goes wrong with one call of `write`."""
+    """The fault of one call of `write`."""
 
     REFUSE = "nothing is done"
     ROLL_BACK = "the works run, then the commit fails"
@@ -28,18 +28,18 @@ class FaultKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One failure; `error` is what every outcome of the call carries (not for RUN_TWICE)."""
+    """One failure; `error` is that of every outcome of the call (not for RUN_TWICE)."""
 
     kind: FaultKind
     error: StorageError | None = None
 
 
 class _RolledBackError(Exception):
-    """Takes back what a work did."""
+    """Rolls back the changes of a write function."""
 
 
 class FaultyStore(GraphStore):
-    """Delegates to `store`, but for the calls of `write` that `faults` names, counted from 1."""
+    """Delegates to `store`, except the calls of `write` in `faults`, counted from 1."""
 
     def __init__(self, store: GraphStore, faults: Mapping[int, Fault]) -> None:
         self.traits = store.traits

@@ -1,7 +1,7 @@
-"""A host of graphs that makes files in a folder: what a test looks at. It serves no graph.
+"""A host of graphs that writes files in a folder for tests to inspect.
 
-It keeps the promise of `GraphHost` between processes, so that a kill of one can be tried out:
-files appear by rename, and a lock file orders those who come to the same graph.
+It keeps the promise of `GraphHost` between processes, so that tests can kill one: files appear by
+rename, and a lock file serializes access to the same graph.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _DRAFT: Final = ".draft"
 class FolderHost:
     """`data/<id>~<incarnation>` is a graph's data, `published/<same>` says how it is served.
 
-    `fault` is told of the points `host:create`, `host:publish`, `host:unpublish` and `host:remove`
-    before each of these, and of `host:draft` when a file is written and not yet in its place.
+    `fault` is called with the points `host:create`, `host:publish`, `host:unpublish` and
+    `host:remove` before each of these, and with `host:draft` when a file is written and not yet
+    renamed.
     """
 
     def __init__(self, folder: Path, fault: Callable[[str], None] = lambda _point: None) -> None:
@@ -39,11 +40,11 @@ class FolderHost:
             part.mkdir(parents=True, exist_ok=True)
 
     async def create(self, graph: HostedGraph) -> None:
-        """A file of its own, unless it is there."""
+        """Create a file of its own, unless it exists."""
         await run_blocking(self._create, graph)
 
     async def publish(self, graph: HostedGraph) -> str:
-        """A document that says how; an older attempt is refused."""
+        """Write a document that says how it is served; an older attempt is refused."""
         return await run_blocking(self._publish, graph)
 
     async def unpublish(self, name: ResourceName, fence: int) -> None:
@@ -55,7 +56,7 @@ class FolderHost:
         await run_blocking(self._remove, self.data, name, fence)
 
     async def check(self, graph: HostedGraph) -> str | None:
-        """Whether file and document are there, and the document is what it should be."""
+        """Check that file and document exist, and the document is what it should be."""
         if not _place(self.data, graph.name).exists():
             return "its data are gone"
         told = self._read(graph.name)
@@ -63,7 +64,7 @@ class FolderHost:
         return None if {**told, "fence": 0} == wanted else "it is not served as it should be"
 
     async def list_names(self) -> Sequence[ResourceName]:
-        """All files and documents."""
+        """List all files and documents."""
         found = {path.name for part in (self.data, self.published) for path in part.iterdir()}
         names = sorted({name.removesuffix(_DRAFT) for name in found})
         parts = (name.partition("~") for name in names)

@@ -1,4 +1,4 @@
-"""A runner without threads, for tests of use cases. It bounds and places nothing."""
+"""A store runner without threads or limits, for tests of use cases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class InlineRunner:
-    """Runs each read and each work at once, a batch of its own, on an open store."""
+    """Runs each read and each write at once, in a batch of its own, on an open store."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
@@ -27,7 +27,7 @@ class InlineRunner:
             session.close()
 
     def read_short(self, read: Callable[[GraphSession], T], steps: int, seconds: float) -> T | None:
-        """Run in one short snapshot of a session of its own; None when that does not do."""
+        """Run in one short snapshot of a session of its own; None when that is not enough."""
         session = self._store.session()
         try:
             with session.short_snapshot(steps, seconds):
@@ -62,7 +62,7 @@ class InlineRunner:
         function: Callable[[GraphSession, Callable[[T], None]], T],
         timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
     ) -> T:
-        """Run in one snapshot to the end; the answer is what was given early, if anything was."""
+        """Run in one snapshot to the end; return the answer that was given early, if any."""
         early: list[T] = []
         try:
             answer = await self.scan(lambda session: function(session, early.append), timeout)

@@ -1,7 +1,8 @@
-"""Queries about what is not there: nodes of optional matches, missing members, labels of no model.
+"""Test queries about missing things: nodes of optional matches, missing members, labels of no
+model.
 
-Each of `TESTS` is asked of the rows of `SOURCES`, in each of `PLACES`. Where an engine takes a null
-for false, a negation, a comparison or a count of it gives other rows than the evaluator.
+Each of `TESTS` is asked of the rows of `SOURCES`, in each of `PLACES`. If an engine treats a null
+as false, a negation, a comparison or a count of it gives other rows than the evaluator.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SOURCES = (
     "MATCH (t) OPTIONAL MATCH (t)-[r:has]->(m) WITH DISTINCT t, r, m LIMIT 50",
     "MATCH (t) CALL { WITH t OPTIONAL MATCH (t)-[r:feeds]->(m) RETURN r, m }",
 )
-"""What binds a node `t`, a node `m` and a relationship `r`; the last two are often null."""
+"""Clauses that bind a node `t`, a node `m` and a relationship `r`; the last two are often null."""
 
 TESTS = (
     *("m:Nope", "m:!Nope", "m:Room", "m:!Room", "m:Nope|Room", "m:Nope&Room", "m:`dtmi:nope;1`"),
@@ -77,7 +78,7 @@ PLACES = (
     "<s> RETURN any(y IN [1] WHERE NOT (<e>)) AS a, [y IN [1] WHERE NOT (<e>) | y] AS l",
     "<s> WITH * WHERE EXISTS { MATCH (t) WHERE NOT (<e>) } RETURN count(*) AS n",
 )
-"""Where a condition may stand; `<s>` is one of the sources, `<e>` the condition."""
+"""Positions of a condition; `<s>` is one of the sources, `<e>` the condition."""
 
 JOINED = (
     "(NOT <a>)",
@@ -93,12 +94,12 @@ JOINED = (
 
 
 def build_null_query(source: str, condition: str, place: str) -> str:
-    """The query that asks `condition` of the rows of `source` in `place`."""
+    """Build the query that tests `condition` on the rows of `source` in `place`."""
     return place.replace("<s>", source).replace("<e>", condition)
 
 
 def build_null_queries() -> Iterator[str]:
-    """Each condition in each place, over one source after the other."""
+    """Yield each condition in each place, over one source after the other."""
     sources = itertools.cycle(SOURCES)
     for place, condition in itertools.product(PLACES, TESTS):
         yield build_null_query(next(sources), condition, place)

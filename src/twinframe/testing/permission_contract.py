@@ -1,4 +1,4 @@
-"""The contract every permission provider keeps, as tests to inherit. It measures no speed.
+"""The contract of permission providers, as tests to inherit.
 
 A provider's test file has a class `TestMyProvider(PermissionProviderContract)` with the methods
 `open_provider` and `open_failing`; see there. Providers whose source are the caller's own claims
@@ -27,7 +27,10 @@ OpenFailing: TypeAlias = Callable[
 ANN = frozenset({"digitaltwins/read", "models/*"})
 BOB = frozenset({"query/read"})
 GRANTS: Grants = {"ann": ANN, "bob": BOB, "eve": frozenset()}
-"""What the source knows in these tests: by subject. Everybody else is unknown to it."""
+"""The permissions in the source in these tests, by subject.
+
+All other subjects are unknown to it.
+"""
 
 HOSTILE_SUBJECTS = (
     "",
@@ -74,7 +77,7 @@ HOSTILE_SUBJECTS = (
     "ann" * 5000,
     "\U0001f3e2" * 400,
 )
-"""Subjects that are not `ann`, though careless handling takes some of them for it."""
+"""Subjects that are not `ann`, though careless handling mistakes some of them for it."""
 
 HOSTILE_CLAIMS: tuple[Mapping[str, JsonValue], ...] = (
     {"sub": "ann"},
@@ -94,10 +97,11 @@ HOSTILE_CLAIMS: tuple[Mapping[str, JsonValue], ...] = (
 
 
 class PermissionProviderContract:
-    """What a provider must keep: it states what its source states, and never grants by failing."""
+    """A provider returns exactly what its source states, and never grants by failing."""
 
     def open_provider(self, grants: Grants) -> AbstractAsyncContextManager[PermissionProvider]:
-        """A provider whose source states these permissions by subject, and knows nobody else.
+        """Open a provider whose source states these permissions by subject, and knows no other
+        subject.
 
         It is closed at the end.
         """
@@ -106,9 +110,10 @@ class PermissionProviderContract:
     def open_failing(
         self,
     ) -> Mapping[str, OpenFailing]:
-        """Ways in which the source fails, by what they are: a provider and a caller who meets it.
+        """Return ways in which the source fails, by description: a provider and a caller that meets
+        it.
 
-        Where the source can be half right, the caller should be one to whom it grants something.
+        If the source can be half right, the caller should be one to whom it grants something.
         """
         raise NotImplementedError
 
@@ -217,7 +222,7 @@ class PermissionProviderContract:
 
     def test_it_is_never_falsy(self) -> None:
         async def run(provider: PermissionProvider) -> None:
-            # stevedore and pluggy take an object that is falsy for none at all
+            # stevedore and pluggy treat a falsy object as missing
             assert not hasattr(type(provider), "__len__")
             assert not hasattr(type(provider), "__bool__")
 

@@ -1,7 +1,7 @@
-"""Queries over the odd graph of a law test: what one engine answers, the evaluator answers too.
+"""Test queries over the law test's graph, on which every engine must agree with the evaluator.
 
-They are texts alone; which of them an engine may decline is for its own tests to say.
-The graph has twins with the properties `x`, `s`, `flag`, `m` and `list` of every JSON type.
+The tests of an engine decide which of them it may decline. The graph has twins with the properties
+`x`, `s`, `flag`, `m` and `list` of every JSON type.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SCALARS = [
 
 
 def build_each(*templates: str, **choices: Iterable[str]) -> Iterator[str]:
-    """Every template with every combination of the choices it names."""
+    """Yield every template with every combination of the choices it names."""
     lists = {name: list(each) for name, each in choices.items()}
     for template in templates:
         used = {name: each for name, each in lists.items() if f"<{name}>" in template}
@@ -59,7 +59,7 @@ def build_each(*templates: str, **choices: Iterable[str]) -> Iterator[str]:
 
 
 def build_filtered(*expressions: str, **choices: Iterable[str]) -> Iterator[str]:
-    """Each expression as a condition, negated, asked for null, and as a column."""
+    """Yield each expression as a condition, negated, tested for null, and as a column."""
     for each in build_each(*expressions, **choices):
         yield f"MATCH (t) WHERE {each} RETURN t.$dtId AS i"
         yield f"MATCH (t) WHERE NOT ({each}) RETURN t.$dtId AS i"

@@ -1,6 +1,6 @@
-"""The law of query engines: what one answers, the evaluator answers too. It names no engine.
+"""The law test of query engines: an engine's answer must equal the evaluator's.
 
-A plugin's tests make a `QueryLaw` of their engine and ask it the texts of `query_corpora`, over the
+A plugin's tests make a `QueryLaw` of their engine and check the texts of `query_corpora`, over the
 graph that is described here or over graphs of their own.
 """
 
@@ -33,7 +33,7 @@ TwinSketch: TypeAlias = tuple[str, str, Mapping[str, Any]]
 """Id, model and contents of a twin."""
 
 EdgeSketch: TypeAlias = tuple[str, str, str, Mapping[str, Any]]
-"""Source, name, target and contents of a relationship; they are called `r1`, `r2` ... in order."""
+"""Source, name, target and contents of a relationship; their ids are `r1`, `r2` ... in order."""
 
 MODELS: Final[Mapping[str, tuple[str, ...]]] = {
     "dtmi:ex:Space;1": (),
@@ -44,7 +44,7 @@ MODELS: Final[Mapping[str, tuple[str, ...]]] = {
     "dtmi:ex:deep:Hall;1": ("dtmi:ex:Room;1",),
     "dtmi:ex:Sensor;1": (),
 }
-"""The models of all graphs, each with what it extends."""
+"""The models of all graphs, each with those it extends."""
 
 ODD_TWINS: Final[tuple[TwinSketch, ...]] = (
     ("a", "dtmi:ex:Space;1", {"x": 1, "s": "foo", "list": [1, 2.0, "3", None]}),
@@ -61,7 +61,7 @@ ODD_TWINS: Final[tuple[TwinSketch, ...]] = (
     ("l", "dtmi:ex:Space;1", {"x": False, "s": "1"}),
     ("1", "dtmi:ex:Space;1", {"x": 0.1, "s": "false"}),
 )
-"""Twins whose properties hold what typing gets wrong."""
+"""Twins whose properties have values that are easily mistyped."""
 
 ODD_EDGES: Final[tuple[EdgeSketch, ...]] = (
     ("a", "has", "b", {"w": 1}),
@@ -79,7 +79,7 @@ ODD_EDGES: Final[tuple[EdgeSketch, ...]] = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What an engine made of a query: rows frozen, or the error. `declined` is `CannotRun`."""
+    """The result of a query in an engine: rows frozen, or the error. `declined` is `CannotRun`."""
 
     rows: tuple[Any, ...] = ()
     bodies: tuple[Any, ...] = ()
@@ -89,14 +89,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class LawGraph:
-    """One graph twice: as the engine's store has it, and as the evaluator reads it."""
+    """One graph twice: in the engine's store, and for the evaluator."""
 
     session: GraphSession
     reference: GraphSession
 
 
 class QueryLaw:
-    """Asks an engine and the evaluator the same, and asserts that they answer alike."""
+    """Runs queries in an engine and the evaluator, and asserts that the answers are equal."""
 
     def __init__(self, engine: QueryEngine) -> None:
         self.engine = engine
@@ -111,10 +111,10 @@ class QueryLaw:
         lenient: bool = False,
         rewrite: Callable[[Query], Query] = lambda query: query,
     ) -> Answer:
-        """Assert that both answer alike; the answer of the engine, which may be that it cannot.
+        """Assert that both answer alike; return the engine's answer, which may be that it declines.
 
         A text that the language refuses fails the test unless `lenient`. So does, always, an error
-        of the evaluator where the engine has rows. The engine is given what `rewrite` makes of the
+        of the evaluator where the engine has rows. The engine gets the result of `rewrite` on the
         query.
         """
         given = parameters or {}
@@ -133,7 +133,7 @@ class QueryLaw:
         return found
 
     def ask(self, query: Query, graph: LawGraph, parameters: Mapping[str, Value]) -> Answer:
-        """The answer of the engine, as values and as JSON."""
+        """Return the answer of the engine, as values and as JSON."""
         try:
             compiled = self.engine.compile(query, parameters)
             with graph.session.snapshot():
@@ -148,7 +148,7 @@ class QueryLaw:
 
 
 def ask_evaluator(query: Query, session: GraphSession, parameters: Mapping[str, Value]) -> Answer:
-    """The reference answer."""
+    """Return the reference answer."""
     try:
         rows = list(evaluate(query, session, parameters))
     except QueryInvalid as error:
@@ -161,7 +161,7 @@ def ask_evaluator(query: Query, session: GraphSession, parameters: Mapping[str, 
 
 
 def freeze(value: Any) -> Any:
-    """A hashable that keeps types apart: 1, 1.0 and true are three values."""
+    """Return a hashable that keeps types apart: 1, 1.0 and true are three values."""
     match value:
         case Node() | Relationship():
             return (repr(value), freeze(value.document))

@@ -1,6 +1,6 @@
-"""A real HTTP server on a loopback socket that answers as its script says, also badly.
+"""A real HTTP server on a loopback socket that answers by a script, for tests of clients.
 
-It is for tests of clients: what is answered are bytes, so nothing keeps a script within HTTP.
+Answers are bytes, so a script can violate HTTP too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ScriptedRequest:
 
 
 Script: TypeAlias = Callable[[ScriptedRequest, asyncio.StreamWriter], Awaitable[None]]
-"""Writes the answer to a request, or does something worse; it may close the writer."""
+"""Writes the answer to a request, or misbehaves; it may close the writer."""
 
 
 def render_reply(
@@ -37,7 +37,7 @@ def render_reply(
     status: str = "200 OK",
     headers: Mapping[str, str] = JSON_TYPE,
 ) -> bytes:
-    """A complete HTTP/1.1 response; a body that is no bytes is written as JSON."""
+    """Render a complete HTTP/1.1 response; a body that is no bytes is written as JSON."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     fields = {"Content-Length": str(len(content))} | dict(headers)
     lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in fields.items())]
@@ -45,7 +45,7 @@ def render_reply(
 
 
 def always(reply: bytes) -> Script:
-    """The script that sends these bytes to each request and keeps the connection open."""
+    """Return the script that sends these bytes to each request and keeps the connection open."""
 
     async def respond(_request: ScriptedRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(reply)
@@ -55,7 +55,7 @@ def always(reply: bytes) -> Script:
 
 
 class ScriptedService:
-    """Serves while it is entered (`async with`). `requests` are all that came so far.
+    """Serves while it is entered (`async with`). `requests` are all received so far.
 
     `script` may be replaced at any time. With `tls` it speaks HTTPS.
     """
@@ -87,12 +87,12 @@ class ScriptedService:
         for writer in self._writers:
             writer.transport.abort()
         for writer in self._writers.copy():
-            with contextlib.suppress(OSError):  # how the client ended it
+            with contextlib.suppress(OSError):  # however the client ended it
                 await writer.wait_closed()
         await self._server.wait_closed()
 
     async def stop_listening(self) -> None:
-        """From now on connections are refused, as if the process were gone."""
+        """Refuse connections from now on, as if the process were gone."""
         await self.__aexit__()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -103,7 +103,7 @@ class ScriptedService:
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # NOTE: a client may give up at any point; that is what is tested.
+        # NOTE: a client may disconnect at any point, which is what tests need.
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             try:
                 while not writer.is_closing():

@@ -1,7 +1,7 @@
-"""The contract every graph store keeps, as tests to inherit. It measures no speed.
+"""The contract of graph stores, as tests to inherit.
 
-A driver's test file has a class `TestMyStore(GraphStoreContract)` with a method
-`make_store(self, place: Path) -> GraphStore`, such as `return MyStore(place / "graph")`.
+A driver's test file has a class `TestMyStore(GraphStoreContract)` with a method `make_store(self,
+place: Path) -> GraphStore`, such as `return MyStore(place / "graph")`.
 """
 
 from __future__ import annotations

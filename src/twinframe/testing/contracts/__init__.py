@@ -1,1 +1,1 @@
-"""The parts of the published contracts. Import the whole ones from `twinframe.testing`."""
+"""The parts of the published contracts; import the complete ones from `twinframe.testing`."""

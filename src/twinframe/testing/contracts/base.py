@@ -1,4 +1,4 @@
-"""What the parts of the storage contract share: making stores, running works. No tests."""
+"""The fixtures and helpers that the parts of the storage contract share."""
 
 from __future__ import annotations
 
@@ -43,16 +43,18 @@ EXACT: tuple[tuple[str, JsonValue], ...] = (
     ("keys in their order", {"z": 1, "a": 2, "m": 3}),
     ("keys that look like paths", {"a/b": 1, "~0": 2, "[0]": 3, '"': 4}),
 )
-"""Values that engines are known to change, with what they are: stored documents keep them."""
+"""Values that engines are known to change, with the reason: stored documents must keep them."""
 
 
 def spelling(body: bytes) -> bytes:
-    """Bytes that are equal just when two documents are: order, types and numbers included."""
+    """Return bytes that are equal just when two documents are: order, types and numbers
+    included.
+    """
     return orjson.dumps(orjson.loads(body))
 
 
 def run(store: GraphStore, work: Work[T]) -> T:
-    """Write one work; its result, or its error raised."""
+    """Run one write function; return its result, or raise its error."""
     (outcome,) = store.write([work])
     if outcome.error is not None:
         raise outcome.error
@@ -60,12 +62,14 @@ def run(store: GraphStore, work: Work[T]) -> T:
 
 
 def run_all(store: GraphStore, *works: Work[object]) -> Sequence[Outcome[object]]:
-    """Write these works in one call."""
+    """Run these write functions in one call."""
     return store.write(works)
 
 
 def put(store: GraphStore, *records: TwinRecord | RelationshipRecord | ModelRecord) -> None:
-    """Store these records in one work: models first (in one call), then the others in order."""
+    """Store these records in one transaction: models first (in one call), then the others in
+    order.
+    """
 
     def work(transaction: GraphTransaction) -> None:
         models = [record for record in records if isinstance(record, ModelRecord)]
@@ -82,7 +86,7 @@ def put(store: GraphStore, *records: TwinRecord | RelationshipRecord | ModelReco
 
 @contextmanager
 def reading(store: GraphStore) -> Iterator[GraphSession]:
-    """A session, closed at the end."""
+    """Open a session, closed at the end."""
     session = store.session()
     try:
         yield session
@@ -91,10 +95,10 @@ def reading(store: GraphStore) -> Iterator[GraphSession]:
 
 
 class StoreContract:
-    """Base of the parts. A driver's test class says how its stores are made."""
+    """Base of the parts. A driver's test class defines how its stores are made."""
 
     def make_store(self, place: Path) -> GraphStore:
-        """A store not yet opened. Stores made for the same `place` hold the same graph.
+        """Make a store, without opening it. Stores made for the same `place` hold the same graph.
 
         `place` is an empty directory that the driver may fill.
         """
@@ -102,7 +106,7 @@ class StoreContract:
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[GraphStore]:
-        """An open store; what it holds at the end of the test must be sound."""
+        """An open store, which must be sound at the end of the test."""
         store = self.make_store(tmp_path)
         store.open()
         try:

@@ -1,4 +1,4 @@
-"""The storage contract for whole graphs: many records put at once, all of them read in order."""
+"""The storage contract for whole graphs: putting many records at once, and reading all in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of the control store's contract share: kinds, works, making stores. No tests."""
+"""The fixtures and helpers that the parts of the control store's contract share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ THING: Final = RecordKind(
 )
 PLAIN: Final = RecordKind("plain")
 KINDS: Final = (THING, PLAIN)
-"""What the contract's stores are opened with."""
+"""The kinds with which the contract's stores are opened."""
 
 
 def build_thing(record_id: str, body: bytes = b"{}", version: int = 0, **keys: Key) -> Record:
@@ -50,7 +50,7 @@ def one_of(key: str, *values: Key) -> Condition:
 
 
 def run(store: ControlStore, work: ControlWork[T]) -> T:
-    """Write one work; its result, or its error raised."""
+    """Run one write function; return its result, or raise its error."""
     (outcome,) = store.write([work])
     if outcome.error is not None:
         raise outcome.error
@@ -58,13 +58,13 @@ def run(store: ControlStore, work: ControlWork[T]) -> T:
 
 
 def insert(store: ControlStore, *records: Record) -> list[Record]:
-    """Insert these in one work; as stored."""
+    """Insert these in one transaction; return them as stored."""
     return run(store, lambda transaction: [transaction.insert(record) for record in records])
 
 
 @contextmanager
 def reading(store: ControlStore) -> Iterator[ControlSession]:
-    """A session, closed at the end."""
+    """Open a session, closed at the end."""
     session = store.session()
     try:
         yield session
@@ -79,13 +79,14 @@ def read_ids(store: ControlStore, *conditions: Condition) -> list[str]:
 
 
 class ControlContract:
-    """Base of the parts. A driver's test class says how its stores are made."""
+    """Base of the parts. A driver's test class defines how its stores are made."""
 
     def make_opener(self, place: Path) -> Callable[[], ControlStore]:
-        """What makes a store not yet opened. All that it makes hold the same records.
+        """Return a function that makes a store without opening it. All that it makes hold the same
+        records.
 
-        `place` is an empty directory that the driver may fill. Where other processes can share the
-        records, what is given must be picklable: `functools.partial(MyStore, place)`.
+        `place` is an empty directory that the driver may fill. If other processes can share the
+        records, the function must be picklable: `functools.partial(MyStore, place)`.
         """
         raise NotImplementedError
 
@@ -96,7 +97,7 @@ class ControlContract:
 
     @pytest.fixture
     def store(self, opener: Callable[[], ControlStore]) -> Iterator[ControlStore]:
-        """An open store; what it holds at the end of the test must be sound."""
+        """An open store, which must be sound at the end of the test."""
         store = opener()
         try:
             yield store

@@ -1,4 +1,4 @@
-"""The control store's contract for listings: conditions, their order, pages. No writes of note."""
+"""The control store's contract for listings: conditions, their order, pages."""
 
 from __future__ import annotations
 

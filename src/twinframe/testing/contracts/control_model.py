@@ -1,6 +1,5 @@
-"""The control store's contract as a model: the simplest thing that keeps it, beside the store.
-
-It is slow and keeps nothing; the machine runs every call on both and compares.
+"""A model-based test of the control store's contract, which runs every call on the store and on a
+simple model.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _NAMES: Final = st.sampled_from([*THING.keys, "id"])
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a thing; one with a `drift` goes out from another version than the present."""
+    """One change of a thing; one with a `drift` names another version than the present."""
 
     verb: Literal["insert", "update", "delete"]
     record_id: str
@@ -50,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one work does: changes, and whether it then goes on, or fails as a whole."""
+    """The changes of one write function, and whether it then continues, or fails as a whole."""
 
     changes: tuple[Change, ...]
     handles: bool
@@ -58,18 +57,18 @@ class Batch:
 
 
 class WorkFailedError(Exception):
-    """Raised by works of the machine on purpose."""
+    """Raised by write functions of the machine on purpose."""
 
 
 class ModelTransaction(ControlTransaction):
-    """Things in a dictionary, looked at one by one."""
+    """Things in a dictionary, scanned one by one."""
 
     def __init__(self, things: dict[str, Record], last: int) -> None:
         self.things = dict(things)
         self.last = last
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Nobody else writes here."""
+        """Do nothing: there is no other writer."""
         return nullcontext()
 
     def read(self, kind: str, record_id: str) -> Record | None:
@@ -86,7 +85,7 @@ class ModelTransaction(ControlTransaction):
         offset: int = 0,
         limit: int | None = None,
     ) -> Sequence[Record]:
-        """Those that meet all, sorted."""
+        """Return those that meet all conditions, sorted."""
         del kind
         found = [
             thing
@@ -100,24 +99,24 @@ class ModelTransaction(ControlTransaction):
         return found[offset:][:limit]
 
     def count(self, kind: str, conditions: Sequence[Condition] = ()) -> int:
-        """How many."""
+        """Return how many meet all conditions."""
         return len(self.find(kind, conditions))
 
     def insert(self, record: Record) -> Record:
-        """A new one."""
+        """Insert a new one."""
         if record.id in self.things:
             raise RecordConflict("taken", kind=record.kind, record_id=record.id)
         return self._put(record)
 
     def update(self, record: Record) -> Record:
-        """In place of the one of this version."""
+        """Replace the one of this version."""
         present = self.things.get(record.id)
         if present is None or present.version != record.version:
             raise RecordConflict("changed", kind=record.kind, record_id=record.id)
         return self._put(record)
 
     def delete(self, kind: str, record_id: str, version: int | None = None) -> bool:
-        """Away with it."""
+        """Delete it."""
         present = self.things.get(record_id)
         if present is not None and version not in (None, present.version):
             raise RecordConflict("changed", kind=kind, record_id=record_id)
@@ -173,7 +172,7 @@ class ControlMachine(RuleBasedStateMachine):
         self._model = ModelTransaction({}, 0)
 
     def teardown(self) -> None:
-        """What was left must be sound."""
+        """Check that the store is sound at the end."""
         faults = [*self._stores[0].verify()]
         for store in self._stores:
             store.close()
@@ -181,7 +180,7 @@ class ControlMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), batches=st.lists(BATCHES, min_size=1, max_size=3))
     def write(self, which: int, batches: list[Batch]) -> None:
-        """One group of works: each succeeds here as there, with the same results."""
+        """Run one group of write functions: each succeeds in both, with the same results."""
         outcomes = self._stores[which].write([_build_work(batch) for batch in batches])
         for batch, outcome in zip(batches, outcomes, strict=True):
             trial = ModelTransaction(self._model.things, self._model.last)
@@ -209,7 +208,7 @@ class ControlMachine(RuleBasedStateMachine):
         offset: int,
         limit: int | None,
     ) -> None:
-        """One listing and its count."""
+        """Compare one listing and its count."""
         with reading(self._stores[which]) as session:
             found = session.find("thing", conditions, order=order, offset=offset, limit=limit)
             counted = session.count("thing", conditions)
@@ -219,7 +218,7 @@ class ControlMachine(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self) -> None:
-        """Everything is here as there, and was changed in the same order."""
+        """Compare everything, and the order of changes."""
         for store in self._stores:
             with reading(store) as session:
                 found = session.find("thing", order=Order("version"))
@@ -230,7 +229,7 @@ class ControlMachine(RuleBasedStateMachine):
 
 
 class ControlModelContract(ControlContract):
-    """Any sequence of calls does what the model says."""
+    """Any sequence of calls behaves as the model."""
 
     def test_any_sequence_of_calls_agrees_with_the_model(self, tmp_path: Path) -> None:
         numbers = itertools.count()
@@ -241,7 +240,7 @@ class ControlModelContract(ControlContract):
             return ControlMachine(self.make_opener(place))
 
         run_state_machine_as_test(
-            cast("type[ControlMachine]", build_machine),  # it takes whatever makes a machine
+            cast("type[ControlMachine]", build_machine),  # accepts any machine function
             settings=settings(max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None),
         )
 
@@ -277,7 +276,7 @@ def _apply(transaction: ControlTransaction, change: Change) -> str:
 
 
 def _strip(records: Sequence[Record]) -> list[Record]:
-    """Without the versions: failed works may take some."""
+    """Return them without versions: failed writes may use some."""
     return [replace(record, version=0) for record in records]
 
 

@@ -1,4 +1,6 @@
-"""The control store's contract between processes: nothing lost, nothing halved, kill included."""
+"""The control store's contract between processes: no write is lost or halved, even when a process
+is killed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ Make = Callable[[], ControlStore]
 
 
 class ControlProcessContract(ControlContract):
-    """For stores that several processes share; `make_opener` gives something picklable."""
+    """For stores that several processes share; `make_opener` returns something picklable."""
 
     def test_no_update_is_lost_between_processes(self, tmp_path: Path) -> None:
         make, start = self.make_opener(tmp_path), _SPAWN.Event()
@@ -131,7 +133,9 @@ def _write_until_killed(make: Make, name: str, acknowledged: Connection) -> None
 
 
 def _receive_rest(receiving: Connection) -> set[str]:
-    """What was sent before the end; a message cut short by the kill was no acknowledgement."""
+    """Return what was sent before the end; a message cut short by the kill was no
+    acknowledgement.
+    """
     names: list[str] = []
     try:
         while True:

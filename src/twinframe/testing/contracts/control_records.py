@@ -1,4 +1,4 @@
-"""The control store's contract for single records: what is kept, versions, unique keys."""
+"""The control store's contract for single records: stored values, versions, unique keys."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ KEYS: tuple[Key, ...] = (
 
 
 class ControlRecordContract(ControlContract):
-    """What is written is read again to the last byte, and nothing is overwritten unseen."""
+    """Records are read as they were written to the last byte, and not overwritten unseen."""
 
     def test_an_absent_record_is_none(self, store: ControlStore) -> None:
         with reading(store) as session:

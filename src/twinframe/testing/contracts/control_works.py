@@ -1,4 +1,6 @@
-"""The control store's contract for works: atomic, apart, visible; and for kinds that change."""
+"""The control store's contract for transactions: atomicity, isolation, visibility; and for kinds
+that change.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,11 @@ from twinframe.testing.contracts.control_base import (
 
 
 class WorkRefusedError(Exception):
-    """Raised by works of the contract on purpose."""
+    """Raised by write functions of the contract on purpose."""
 
 
 def inserting(record_id: str, *, then_fail: bool = False) -> ControlWork[object]:
-    """A work that inserts a thing; its id."""
+    """A write function that inserts a thing and returns its id."""
 
     def work(transaction: ControlTransaction) -> str:
         transaction.insert(build_thing(record_id))
@@ -61,7 +63,9 @@ def increment(transaction: ControlTransaction) -> int:
 
 
 class ControlWorkContract(ControlContract):
-    """One work is all or nothing, works of a batch are apart, and what is acknowledged is seen."""
+    """One write is all or nothing, writes of a batch are independent, and acknowledged ones are
+    seen.
+    """
 
     def test_no_works_are_no_outcomes(self, store: ControlStore) -> None:
         assert list(store.write([])) == []
@@ -238,7 +242,7 @@ class ControlWorkContract(ControlContract):
         insert(old, build_thing("a", place="p"), build_thing("b", place="p"))
         with pytest.raises(ConfigurationError, match="thing"):
             make().open([RecordKind("thing", ("place",), unique=(("place",),))])
-        insert(old, build_thing("c", place="p"))  # nothing of the refused declaration holds
+        insert(old, build_thing("c", place="p"))  # no part of the refused declaration holds
         old.close()
 
     @pytest.mark.parametrize(

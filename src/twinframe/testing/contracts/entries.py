@@ -1,4 +1,4 @@
-"""The storage contract for the service's own small documents. It does not look at twins."""
+"""The storage contract for entries, the service's own small documents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class EntryContract(StoreContract):
     def test_entries_come_in_the_order_of_keys_whatever_was_written_first(
         self, store: GraphStore, limit: int
     ) -> None:
-        # NOTE: texts that a server has never seen: it may number them as they come.
+        # NOTE: texts that a server has never seen: it may number them in order of arrival.
         starts = (uuid4().hex[:6], uuid4().hex * 3)
         keys = [f"{start}{n}" for start in starts for n in (3, 1, 2, 0)]
         for key in keys:

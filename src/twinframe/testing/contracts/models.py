@@ -1,4 +1,4 @@
-"""The storage contract for models and for what twins keep of them. It parses no DTDL."""
+"""The storage contract for models, and for the labels that twins keep of deleted ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The storage contract for the outbox of events. It does not look at what events say."""
+"""The storage contract for the outbox of events."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class OutboxContract(StoreContract):
     def test_with_an_event_comes_the_state_and_every_event_before_it(
         self, store: GraphStore, other: GraphStore
     ) -> None:
-        """Two writers; a reader that follows must find each twin, and miss no event."""
+        """Run two writers; a reader that follows must find each twin, and miss no event."""
         rounds = 15
 
         def write(own: GraphStore, name: str) -> None:
@@ -119,7 +119,7 @@ class OutboxContract(StoreContract):
                     transaction.put_twin(build_twin_record(twin_id))
 
                 written = False
-                while not written:  # who is told that it waited too long has changed nothing
+                while not written:  # a write that waited too long has changed nothing
                     with suppress(StorageBusy):
                         run(own, work)
                         written = True
@@ -158,7 +158,7 @@ class OutboxContract(StoreContract):
             assert session.count_twins() == 1
 
     def test_the_outbox_is_no_part_of_what_the_graph_takes(self, store: GraphStore) -> None:
-        """Who may keep only so much must be able to delete, and that is told of as well."""
+        """A graph at its storage limit must be able to delete, which also writes events."""
         event = OutboxEvent("t", b"x" * 20_000)
 
         def measure(count: int) -> int | None:

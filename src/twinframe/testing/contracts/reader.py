@@ -1,4 +1,4 @@
-"""The storage contract for the port through which the evaluator reads. It runs no query."""
+"""The storage contract for the port through which the evaluator reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The storage contract for relationships and their listings. It does not look at queries."""
+"""The storage contract for relationships and their listings."""
 
 from __future__ import annotations
 
@@ -180,8 +180,8 @@ class RelationshipContract(StoreContract):
     def test_pages_hold_each_relationship_once_whatever_was_written_first(
         self, store: GraphStore, limit: int
     ) -> None:
-        long = uuid4().hex * 3  # the same beginning for longer than an index may look
-        # NOTE: texts that a server has never seen: it may number them as they come.
+        long = uuid4().hex * 3  # the same beginning, longer than an index may compare
+        # NOTE: texts that a server has never seen: it may number them in order of arrival.
         ids = [f"{start}{n}" for start in (uuid4().hex[:6], long, f"{long}é") for n in (3, 1, 2, 0)]
         for x in ids:
             put(store, build_relationship_record("a", x, "b"))

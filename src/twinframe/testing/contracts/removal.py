@@ -1,4 +1,4 @@
-"""The part of the storage contract about the end of a graph, and of stores that make backups."""
+"""The storage contract for removing a graph, and for stores that make backups."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def _read_epoch(store: GraphStore) -> Epoch:
 
 
 def _read_everything(store: GraphStore) -> list[object]:
-    """Identity, models, twins and relationships with their very bytes."""
+    """Return identity, models, twins and relationships with their exact bytes."""
     with reading(store) as session:
         twins = sorted(str(node.document["$dtId"]) for node in session.scan_nodes(None))
         return [

@@ -1,4 +1,4 @@
-"""The storage contract for twins. It does not look at models or queries."""
+"""The storage contract for twins."""
 
 from __future__ import annotations
 

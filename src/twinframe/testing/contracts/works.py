@@ -1,4 +1,4 @@
-"""The storage contract for atomicity, isolation and visibility of writes. No kill tests here."""
+"""The storage contract for atomicity, isolation and visibility of writes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from twinframe.testing.factories import (
 
 
 class WorkRefusedError(Exception):
-    """Raised by works of the contract on purpose."""
+    """Raised by write functions of the contract on purpose."""
 
 
 def _putting(twin_id: str, *, then_fail: bool = False) -> Work[object]:
@@ -41,7 +41,9 @@ def _putting(twin_id: str, *, then_fail: bool = False) -> Work[object]:
 
 
 class WorkContract(StoreContract):
-    """One work is all or nothing, works of a batch are apart, and what is acknowledged is seen."""
+    """One write is all or nothing, writes of a batch are independent, and acknowledged ones are
+    seen.
+    """
 
     def test_no_works_are_no_outcomes(self, store: GraphStore) -> None:
         assert list(store.write([])) == []
@@ -86,7 +88,7 @@ class WorkContract(StoreContract):
     def test_a_schema_version_that_was_taken_back_is_never_given_again(
         self, store: GraphStore
     ) -> None:
-        """Who kept something under that version would take it for what comes later."""
+        """A cache under that version would mistake later models for these."""
         seen: list[int] = []
 
         def upload(name: str, *, then_fail: bool) -> Work[object]:
@@ -238,8 +240,8 @@ class WorkContract(StoreContract):
                     assert session.read_steps() == 0
                     list(session.scan_nodes(None))
                     counted.append(session.read_steps())
-            # NOTE: steps may be of processor time, and a garbage collection in one snapshot adds
-            # to it; what went on from the snapshots before would add to all that follow.
+            # NOTE: steps may be CPU time, and a garbage collection in one snapshot adds to it; work
+            # that continued from earlier snapshots would add to all that follow.
             assert min(counted[3:]) <= min(counted[:3]) * 2
 
     def test_of_racing_conditional_works_exactly_one_wins(
@@ -286,7 +288,7 @@ class WorkContract(StoreContract):
 
 
 def _describe(session: GraphSession) -> object:
-    """All that a session can see, for comparison."""
+    """Return everything that a session can see, for comparison."""
     return (
         sorted(
             (node.id, repr(node.document), sorted(node.labels)) for node in session.scan_nodes(None)
