@@ -1,6 +1,6 @@
-"""The token server: clients, signing keys, `POST /oauth/token`. It verifies no token.
+"""The token server: registered clients, signing keys, and `POST /oauth/token`.
 
-For development and small installations; a larger one has an identity provider already.
+It is for development and small installations; a larger one has an identity provider already.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the token server is: its issuer and the addresses below it. It serves nothing."""
+"""The URLs of the token server: its issuer and the addresses below it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Addresses:
 
     @property
     def base(self) -> str:
-        """What the endpoints' paths are appended to."""
+        """The URL to which the endpoints' paths are appended."""
         return self.issuer.rstrip("/")
 
     @property
@@ -32,11 +32,11 @@ class Addresses:
 
     @property
     def token_endpoint(self) -> str:
-        """Where tokens are asked for."""
+        """The URL of the token endpoint."""
         return self.base + TOKEN
 
     def list_paths(self, path: str) -> tuple[str, ...]:
-        """The paths at which `path` answers: a proxy may take the issuer's path away or not."""
+        """List the paths at which `path` answers: a proxy may remove the issuer's path or not."""
         return tuple(dict.fromkeys((path, self.path + path)))
 
     def list_metadata_paths(self) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class Addresses:
 
 
 def build_addresses(settings: TokenServerSettings) -> Addresses:
-    """The addresses these settings give. Raises `SettingsError` if the issuer must be named."""
+    """Build the addresses from the settings. Raises `SettingsError` if the issuer must be named."""
     if settings.issuer:
         parts = urlsplit(settings.issuer)
         if parts.query or "?" in settings.issuer:
@@ -66,7 +66,10 @@ def build_addresses(settings: TokenServerSettings) -> Addresses:
 
 
 def list_audiences(settings: Settings) -> tuple[str, ...]:
-    """The audiences tokens are issued for, the usual one first. Raises `SettingsError` for none."""
+    """List the audiences tokens are issued for, the default first.
+
+    Raises `SettingsError` for none.
+    """
     own = settings.token_server.audiences
     found = own or (settings.authentication.audience, settings.mcp.resource_server_url)
     audiences = tuple(dict.fromkeys(audience for audience in found if audience))

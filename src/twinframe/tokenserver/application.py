@@ -1,4 +1,4 @@
-"""The token server as an ASGI application. Its answers are made in `grants` and `metadata`."""
+"""The token server as an ASGI application; `grants` and `metadata` build its answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LOG = logging.getLogger("twinframe.tokenserver")
 _JSON = "application/json"
 _BODY_BYTES = 16 * 1024
 _MCP_HEADER = "MCP-Protocol-Version"
-"""What clients of MCP send with every request, also with these."""
+"""A header that MCP clients send with every request, including these."""
 _KEYS_AGE = 300
 _METADATA_AGE = 3600
 _LONGEST_CHECK_SECONDS = 60.0
@@ -72,14 +72,16 @@ def build_token_server(settings: Settings) -> Guard:
 
 
 def build_key_store(settings: Settings) -> KeyStore:
-    """The signing keys these settings name."""
+    """Build the store of the signing keys from the settings."""
     own = settings.token_server
     policy = KeyPolicy(own.algorithm, own.token_lifetime, own.key_lifetime)
     return KeyStore(Path(own.directory), policy)
 
 
 def build_server_settings(settings: Settings) -> ServerSettings:
-    """How the server listens: its own address and TLS, one worker, the time-outs of `Server`."""
+    """Build the settings of listening: its own address and TLS, one worker, the time-outs of
+    `Server`.
+    """
     own = settings.token_server
     return settings.server.model_copy(
         update={
@@ -94,7 +96,7 @@ def build_server_settings(settings: Settings) -> ServerSettings:
 
 
 class _Edge:
-    """What the responders share. One method a responder."""
+    """The state that the responders share. One method a responder."""
 
     guard: Guard
 
@@ -108,7 +110,7 @@ class _Edge:
         self._keys: tuple[KeyRing | None, bytes] = (None, b"")
 
     async def issue_token(self, request: Request, response: Response) -> None:
-        """POST: a token for a client's credentials."""
+        """POST: issue a token for a client's credentials."""
         if request.query_string:
             # SEC: URLs end up in logs; RFC 6749 section 2.3.1 forbids credentials in them.
             raise build_request_error("Parameters belong into the body, not into the URL.")
@@ -121,7 +123,7 @@ class _Edge:
         _write_answer(response, self._issuer.answer(sent, client[0] if client else ""))
 
     async def refuse_authorization(self, _request: Request, response: Response) -> None:
-        """GET and POST: there is no grant that sends a browser here."""
+        """GET and POST: refuse, as no grant sends a browser here."""
         body = {
             "error": "unsupported_response_type",
             "error_description": "This server has the grant client_credentials alone.",
@@ -136,7 +138,7 @@ class _Edge:
         _write_public(response, self._keys[1], self._keys_age)
 
     async def read_metadata(self, request: Request, response: Response) -> None:
-        """GET: the metadata document, to clients of MCP as they take it."""
+        """GET: the metadata document, for MCP clients in the form that they accept."""
         for_mcp = request.get_header(_MCP_HEADER) is not None
         _write_public(response, self._metadata[for_mcp], _METADATA_AGE)
         response.set_header("vary", _MCP_HEADER)
@@ -159,7 +161,7 @@ class _Edge:
 
 
 class _Upkeep:
-    """Keeps the keys as they should be while the server runs."""
+    """Keeps the keys maintained while the server runs."""
 
     def __init__(self, store: KeyStore, seconds: float) -> None:
         self._store = store
@@ -167,12 +169,15 @@ class _Upkeep:
         self._task: asyncio.Task[None] | None = None
 
     async def process_startup(self, _scope: Any, _event: Any) -> None:
-        """Make the keys ready; what stops it stops the start."""
+        """Prepare the keys; an error stops the start."""
         await asyncio.to_thread(self._store.maintain)
         self._task = asyncio.create_task(self._run())
 
     async def process_shutdown(self, _scope: Any, _event: Any) -> None:
-        """Stop looking. A rotation under way in its thread is finished or has not happened."""
+        """Stop the maintenance.
+
+        A rotation running in its thread is finished or has not happened.
+        """
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -225,7 +230,7 @@ def _build_options(allowed: str) -> BoundResponder:
 
 
 async def _allow_reading(_request: Request, response: Response) -> None:
-    """OPTIONS of what every web page may read."""
+    """OPTIONS of documents that every web page may read."""
     write_no_content(response)
     response.set_header("access-control-allow-origin", "*")
     response.set_header("access-control-allow-methods", "GET, HEAD, OPTIONS")
@@ -288,5 +293,5 @@ async def _write_http_error(
 async def _raise_on(
     _request: Request, _response: Response, error: Exception, _params: dict[str, Any]
 ) -> None:
-    """Let an unexpected error go up to the guard, which logs it and answers."""
+    """Let an unexpected error reach the guard, which logs it and answers."""
     raise error

@@ -1,4 +1,4 @@
-"""Holds back who keeps failing to authenticate. It knows no secret and no client."""
+"""Delays clients that keep failing to authenticate."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class _Failures:
 
 
 class BackOff:
-    """Failures by key; after the fifth each one doubles the wait, to a minute at most.
+    """Failures by key; after the fifth each one doubles the wait, up to a minute.
 
-    Its memory is bounded: 10,000 keys for a quarter of an hour; the oldest goes first.
+    Its memory is bounded: 10,000 keys for a quarter of an hour, dropping the oldest first.
 
-    NOTE: secrets cannot be guessed at any speed; this bounds noise and tells of it. Keys are the
-    client's id together with its address, and only failures wait: nobody can shut a client out.
+    NOTE: secrets cannot be guessed at any speed; this limits noise and reports it. Keys are the
+    client's id together with its address, and only failures wait: nobody can lock a client out.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,7 +36,7 @@ class BackOff:
         )
 
     def read_wait(self, key: tuple[str, str]) -> float:
-        """Seconds this key has to wait; 0 when it may try."""
+        """Return the seconds this key has to wait; 0 when it may try."""
         found = self._failures.get(key)
         return max(0.0, found.until - self._clock()) if found is not None else 0.0
 
@@ -48,10 +48,10 @@ class BackOff:
         self._failures[key] = _Failures(count, self._clock() + wait)
 
     def forget(self, key: tuple[str, str]) -> None:
-        """Forget the failures of a key that has succeeded."""
+        """Drop the failures of a key that has succeeded."""
         self._failures.pop(key, None)
 
     @property
     def size(self) -> int:
-        """How many keys are remembered."""
+        """Return how many keys are remembered."""
         return len(self._failures)

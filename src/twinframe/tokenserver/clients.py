@@ -1,4 +1,4 @@
-"""The registered clients: made, listed, rotated, removed, authenticated. It issues no token."""
+"""The store of registered clients: adds, lists, rotates, removes and authenticates them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Clients:
         scopes: Iterable[str] = (),
         audiences: Iterable[str] = (),
     ) -> tuple[Client, str]:
-        """A new client and its secret, which is stored nowhere."""
+        """Add a client; return it and its secret, which is not stored."""
         client = Client(
             id=secrets.token_hex(_ID_BYTES),
             name=name,
@@ -104,7 +104,10 @@ class Clients:
         return [_build_client(row) for row in self.file.read(_LIST)]
 
     def rotate(self, client_id: str, overlap: float = 0.0) -> str:
-        """A new secret; the old one is valid for `overlap` seconds more. Raises `NotFound`."""
+        """Replace the secret; the old one is valid for `overlap` seconds more.
+
+        Raises `NotFound`.
+        """
         secret = build_secret()
         hashed = build_hash(secret)
         until = self._clock() + overlap
@@ -116,7 +119,7 @@ class Clients:
         self._change(_REMOVE, (client_id,), client_id)
 
     def authenticate(self, client_id: str, secret: str) -> Client | None:
-        """The client whose id and secret these are, else None.
+        """Return the client of this id and secret, else None.
 
         SEC: one read and two comparisons whether there is such a client or not.
         """

@@ -1,7 +1,7 @@
-"""The authorization server: a token request to a token or an OAuth error. It knows no HTTP server.
+"""The OAuth authorization server, which turns a token request into a token or an OAuth error.
 
-Authlib has the grant's order of checks and the forms of answers; what it leaves open or too
-generous (audiences, client enumeration, key ids, two ways to authenticate) is decided here.
+Authlib defines the grant's order of checks and the forms of answers; what it leaves open or too
+permissive (audiences, client enumeration, key ids, two ways to authenticate) is decided here.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from twinframe.tokenserver.token_requests import ClientRefused, TokenRequest, bu
 
 _LOG = logging.getLogger("twinframe.tokenserver")
 _GRANT = "client_credentials"
-# SEC: what failed is remembered and logged; ids are 24 characters, what is longer is made up.
+# SEC: failed ids are remembered and logged; ids are 24 characters, longer ones are invented.
 _LONGEST_ID = 64
-# NOTE: Authlib refuses http:// here, which is right for a network and wrong for loopback; what is
-# allowed was decided when the server started. The text goes nowhere.
+# NOTE: Authlib refuses http:// here, which is right for a network and wrong for loopback; the check
+# at the start has decided that. The text is not sent anywhere.
 _URI = "https://token-server.invalid/oauth/token"
 
 # SEC: Authlib writes whole tokens to its log at level debug.
@@ -50,7 +50,7 @@ class TokenAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TokenPolicy:
-    """What tokens state: `iss`, the audiences there are, and their life in seconds."""
+    """The contents of tokens: `iss`, the possible audiences, and their lifetime in seconds."""
 
     issuer: str
     audiences: tuple[str, ...]
@@ -58,13 +58,13 @@ class TokenPolicy:
 
 
 class InvalidTargetError(OAuth2Error):  # type: ignore[misc]  # authlib has no types
-    """The audience is unknown, or not this client's (RFC 8707 section 2)."""
+    """The audience is unknown, or not allowed for this client (RFC 8707 section 2)."""
 
     error = "invalid_target"
 
 
 class UnsupportedGrant(OAuth2Error):  # type: ignore[misc]  # authlib has no types
-    """A grant this server has not. SEC: what was sent is not sent back."""
+    """A grant that this server does not support. SEC: the request is not echoed."""
 
     error = "unsupported_grant_type"
     description = f"The grant_type must be {_GRANT}."
@@ -82,7 +82,7 @@ class HeldBack(OAuth2Error):  # type: ignore[misc]  # authlib has no types
         self._wait = wait
 
     def get_headers(self) -> list[tuple[str, str]]:
-        """With the time to wait."""
+        """Return the headers with the time to wait."""
         headers: list[tuple[str, str]] = [*super().get_headers()]
         return [*headers, ("Retry-After", str(int(self._wait) + 1))]
 
@@ -96,7 +96,7 @@ class _Request(OAuth2Request):  # type: ignore[misc]  # authlib has no types
 
 
 class _TokenClient(ClientMixin):  # type: ignore[misc]  # authlib has no types
-    """A client in one request; `audience` is what its token will be for."""
+    """A client in one request; `audience` is that of its token."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -109,14 +109,14 @@ class _TokenClient(ClientMixin):  # type: ignore[misc]  # authlib has no types
         return grant_type == _GRANT
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
-        """What of the scopes asked for is the client's; None if nothing is.
+        """Return those of the requested scopes that the client has; None if it has none of them.
 
-        SPEC: RFC 6749 section 3.3. Clients ask for all scopes that a resource's metadata names,
-        so the others are left out, not refused. Without any asked for, all are granted.
+        SPEC: RFC 6749 section 3.3. Clients request all scopes that a resource's metadata names, so
+        the others are left out, not refused. Without a request, all are granted.
         """
         if scope is None:
             return " ".join(self.client.scopes)
-        # SPEC: one blank between two names; authlib and `str.split` take line ends as well.
+        # SPEC: one blank between two names; authlib and `str.split` accept line ends as well.
         wanted = set(scope.split(" "))
         return " ".join(name for name in self.client.scopes if name in wanted) or None
 
@@ -133,7 +133,7 @@ class _Grant(ClientCredentialsGrant):  # type: ignore[misc]  # authlib has no ty
 class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no types
     """Issues access tokens (RFC 9068) to clients by their credentials (RFC 6749 section 4.4).
 
-    `read_key` gives the key that signs at the moment.
+    `read_key` returns the present signing key.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no 
         )
 
     def answer(self, sent: TokenRequest, address: str) -> TokenAnswer:
-        """The answer to a token request from this network address. Raises `OAuth2Error`."""
+        """Return the answer to a token request from this network address. Raises `OAuth2Error`."""
         grant_type = sent.parameters.get("grant_type")
         if grant_type is None:
             raise build_request_error("grant_type is missing.")
@@ -162,22 +162,22 @@ class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no 
     # --- what Authlib asks of a server ------------------------------------------------------------
 
     def create_oauth2_request(self, request: _Request) -> _Request:
-        """The request as it was built."""
+        """Return the request as it was built."""
         return request
 
     def handle_response(
         self, status: int, body: dict[str, Any], headers: Sequence[tuple[str, str]]
     ) -> TokenAnswer:
-        """The answer as a value."""
+        """Return the answer as a value."""
         return TokenAnswer(status, body, tuple(headers))
 
     def authenticate_client(
         self, request: _Request, _methods: Sequence[str], _endpoint: str = "token"
     ) -> _TokenClient:
-        """The client of a request; the same refusal for an unknown one and a wrong secret.
+        """Return the client of a request; an unknown one and a wrong secret get the same refusal.
 
-        SEC: the right secret is taken at any time. Behind a proxy all callers have one address,
-        and whoever knows a client's id, which is no secret, could shut it out otherwise.
+        SEC: the right secret is accepted at any time. Behind a proxy all callers have one address,
+        and otherwise anybody who knows a client's id, which is no secret, could lock it out.
         """
         shown = request.sent.credentials
         name = shown.client_id[:_LONGEST_ID]
@@ -197,10 +197,10 @@ class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no 
         raise ClientRefused
 
     def validate_requested_scope(self, scope: str | None) -> None:
-        """Any may be asked for: the grant is what the client has of them."""
+        """Accept any scope: the grant includes those that the client has."""
 
     def save_token(self, token: dict[str, Any], request: _Request) -> None:
-        """Tokens are not stored: they are signed. One line says that it was issued."""
+        """Log that a token was issued; tokens are signed, not stored."""
         client: _TokenClient = request.client
         _LOG.info(
             "A token was issued.",
@@ -214,12 +214,12 @@ class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no 
         )
 
     def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Nobody listens."""
+        """Do nothing: there is no listener."""
 
     # --- what Authlib has not ---------------------------------------------------------------------
 
     def choose_audience(self, client: Client, parameters: dict[str, str]) -> str:
-        """The audience asked for by `audience` or `resource`, else the only one there is."""
+        """Return the audience requested by `audience` or `resource`, else the only one."""
         audience, resource = parameters.get("audience"), parameters.get("resource")
         allowed = [name for name in self._policy.audiences if name in (client.audiences or (name,))]
         named = [name for name in (audience, resource) if name is not None]
@@ -256,10 +256,10 @@ class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no 
 
 
 def _find_audience(name: str, allowed: Sequence[str]) -> str | None:
-    """The allowed audience that `name` is.
+    """Return the allowed audience that `name` denotes.
 
-    NOTE: clients add a slash to a URL that is an origin alone (RFC 3986 section 6.2.3 says both
-    are one); the token says what the service is configured with.
+    NOTE: clients add a slash to a URL that is an origin alone (RFC 3986 section 6.2.3 says both are
+    the same); the token has the service's configured form.
     """
     if name in allowed:
         return name

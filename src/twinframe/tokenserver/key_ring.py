@@ -1,8 +1,8 @@
-"""The keys of the server through their life, and their text in a file. It touches no file.
+"""The lifecycle of the server's signing keys, and their text form.
 
 A key is *next* (published, signs nothing), then *active* (signs), then *retired* (published until
-the last token it signed has expired). So whoever has the published keys knows the key of a token
-before the first token is signed with it.
+the last token it signed has expired). So a verifier with the published keys knows the key of a
+token before the first token is signed with it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from twinframe.errors import ConfigurationError
 from twinframe.tokenserver.signing_keys import Algorithm, SigningKey, build_signing_key
 
 MARGIN_SECONDS = 330.0
-"""What a retired key outlives its last token by: the largest leeway a verifier may allow."""
+"""How long a retired key outlives its last token: the largest leeway a verifier may allow."""
 
 _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class RetiredKey:
-    """A key that signs no more; `until` is when its last token has certainly expired."""
+    """A key that no longer signs; `until` is when its last token has certainly expired."""
 
     key: SigningKey
     until: float
@@ -33,7 +33,7 @@ class RetiredKey:
 class KeyRing:
     """The keys at a moment. Times are seconds since the epoch.
 
-    `since` is when the active key began to sign; `longest` the longest life, in seconds, of any
+    `since` is when the active key began to sign; `longest` the longest lifetime, in seconds, of any
     token it may have signed.
     """
 
@@ -49,13 +49,13 @@ class KeyRing:
 
 
 def build_ring(algorithm: Algorithm, longest: float, now: float) -> KeyRing:
-    """The first keys of a server."""
+    """Build the first keys of a server."""
     active, following = build_signing_key(algorithm), build_signing_key(algorithm)
     return KeyRing(active, following, (), now, longest)
 
 
 def rotate(ring: KeyRing, algorithm: Algorithm, now: float) -> KeyRing:
-    """The ring in which the next key signs, or a new one if the algorithm is another now."""
+    """Return the ring in which the next key signs, or a new one if the algorithm has changed."""
     retired = RetiredKey(ring.active, now + ring.longest + MARGIN_SECONDS)
     following = ring.next
     if following.algorithm != algorithm:
@@ -72,7 +72,7 @@ def rotate(ring: KeyRing, algorithm: Algorithm, now: float) -> KeyRing:
 def maintain(
     ring: KeyRing, algorithm: Algorithm, longest: float, key_lifetime: float, now: float
 ) -> KeyRing:
-    """The ring as it should be now: rotated if it is time, without keys that are over.
+    """Return the ring for now: rotated if it is time, without expired keys.
 
     Equal to `ring` when there is nothing to do.
     """
@@ -85,7 +85,7 @@ def maintain(
 
 
 def render_ring(ring: KeyRing) -> bytes:
-    """The ring as JSON text, private keys included."""
+    """Render the ring as JSON text, including private keys."""
     document = {
         "version": _VERSION,
         "since": ring.since,
@@ -98,7 +98,7 @@ def render_ring(ring: KeyRing) -> bytes:
 
 
 def parse_ring(text: bytes, where: str) -> KeyRing:
-    """The ring of such a text; `where` names it in errors. Raises `ConfigurationError`."""
+    """Parse such a text; `where` names it in errors. Raises `ConfigurationError`."""
     try:
         document = orjson.loads(text)
         if document["version"] != _VERSION:

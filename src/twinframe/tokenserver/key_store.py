@@ -1,4 +1,4 @@
-"""The key ring in its file: made, read, rotated by several processes. It signs nothing."""
+"""The key ring in a file, which several processes create, read and rotate."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class KeyStore:
         self._identity: tuple[int, int, int, int] | None = None
 
     def read(self) -> KeyRing:
-        """The ring in force.
+        """Return the ring in force.
 
-        PERF: 1 us while the file is the same one. Two changes within one tick of the file system's
+        PERF: 1 us while the file is unchanged. Two changes within one tick of the file system's
         clock may look like none; `maintain` sees the difference, long before a key is dropped.
         """
         try:
@@ -63,7 +63,8 @@ class KeyStore:
         return self._ring
 
     def maintain(self) -> bool:
-        """Make the first keys, rotate if it is time, drop what is over; True if it changed.
+        """Create the first keys, rotate if it is time, drop expired ones; return True if it
+        changed.
 
         Blocks: it waits for other processes, makes keys and writes.
         """
@@ -74,7 +75,7 @@ class KeyStore:
                 self._write(build_ring(policy.algorithm, policy.token_lifetime, now))
                 return True
             self._check_mode()
-            ring = self._parse()  # never from memory: another process may have just rotated
+            ring = self._parse()  # never cached: another process may have just rotated
             if ring != self._ring:
                 self._identity = None
             kept = maintain(ring, policy.algorithm, policy.token_lifetime, policy.key_lifetime, now)

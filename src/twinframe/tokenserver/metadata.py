@@ -1,4 +1,6 @@
-"""The server's metadata (RFC 8414, OpenID Connect Discovery 1.0) as JSON text. It serves none."""
+"""Renders the server's metadata (RFC 8414, OpenID Connect Discovery 1.0) and its JWK Set as
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from twinframe.tokenserver.signing_keys import Algorithm
 def render_metadata(
     addresses: Addresses, scopes: tuple[str, ...], algorithm: Algorithm, *, for_mcp: bool = False
 ) -> bytes:
-    """The metadata document; one text for both standards.
+    """Render the metadata document; one text for both standards.
 
     SPEC: RFC 8414 section 2: a server without a grant that uses it names no authorization endpoint.
-    NOTE: the SDKs of MCP (Python 2.0 and TypeScript 1.20) take no document without one, whatever
-    the grant: those are given its address, and no response type that it could be asked for.
+    NOTE: the SDKs of MCP (Python 2.0 and TypeScript 1.20) accept no document without one, whatever
+    the grant: they get its address, and no response type for it.
     """
     document: dict[str, object] = {
         "issuer": addresses.issuer,
@@ -25,7 +27,7 @@ def render_metadata(
         "jwks_uri": addresses.base + JWKS,
         "grant_types_supported": ["client_credentials"],
         "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
-        "response_types_supported": [],  # SPEC: it must be there, and there is none
+        "response_types_supported": [],  # SPEC: a required member, without values here
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": [algorithm],
     }
@@ -35,5 +37,5 @@ def render_metadata(
 
 
 def render_jwks(ring: KeyRing) -> bytes:
-    """The published keys as a JWK Set (RFC 7517 section 5): public halves only."""
+    """Render the published keys as a JWK Set (RFC 7517 section 5): public halves only."""
     return orjson.dumps({"keys": [key.public_jwk for key in ring.list_published()]})

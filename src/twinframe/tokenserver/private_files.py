@@ -1,7 +1,4 @@
-"""Files for the owner alone, replaced as a whole: whoever reads sees the old or the new one.
-
-It knows nothing of what the files hold.
-"""
+"""Writes files for their owner alone, replacing them atomically for readers."""
 
 from __future__ import annotations
 
@@ -16,9 +13,9 @@ from twinframe.authentication.credentials_file import make_directory
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Be the only process in such a block of this lock file; the kernel frees it with the holder.
+    """Hold this lock file against other processes; the kernel releases it with the holder.
 
-    Makes file and directory. Raises `OSError`.
+    Creates file and directory. Raises `OSError`.
     """
     make_directory(path.parent, 0o700)
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -32,7 +29,7 @@ def locked(path: Path) -> Iterator[None]:
 def write_private(path: Path, content: bytes) -> None:
     """Replace the file, mode 0600, on disk when this returns. Hold the lock. Raises `OSError`.
 
-    NOTE: the new file has one name, so what a killed process left is taken by the next one.
+    NOTE: the new file has a fixed name, so the next process replaces what a killed one left.
     """
     made = path.with_name(f"{path.name}.new")
     flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -45,6 +42,6 @@ def write_private(path: Path, content: bytes) -> None:
     made.replace(path)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)  # without it a power cut may bring the old name back
+        os.fsync(folder)  # without it a power loss may restore the old name
     finally:
         os.close(folder)

@@ -1,4 +1,4 @@
-"""Keys that sign tokens, and their public halves as JSON Web Keys. It stores and rotates none."""
+"""Keys that sign tokens, and their public halves as JSON Web Keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SigningKey:
     def private_key(self) -> PrivateKey:
         """The key itself. Raises `ValueError` for a PEM of another kind."""
         # PERF: checking the primes of an RSA key takes 40 ms. The file is our own, and the
-        # thumbprint beside the key says that it is the one that was written.
+        # thumbprint beside the key shows that it is the one that was written.
         key = load_pem_private_key(
             self.pem.encode(), password=None, unsafe_skip_rsa_key_validation=True
         )
@@ -76,7 +76,7 @@ class SigningKey:
 
 
 def build_signing_key(algorithm: Algorithm) -> SigningKey:
-    """A new key. PERF: RSA takes up to half a second, the others under a millisecond."""
+    """Build a new key. PERF: RSA takes up to half a second, the others under a millisecond."""
     key: PrivateKey
     match algorithm:
         case "RS256":
@@ -92,7 +92,9 @@ def build_signing_key(algorithm: Algorithm) -> SigningKey:
 
 
 def build_thumbprint(jwk: dict[str, Any]) -> str:
-    """The SHA-256 thumbprint of a public JSON Web Key (RFC 7638), base64url without padding."""
+    """Compute the SHA-256 thumbprint of a public JSON Web Key (RFC 7638), base64url without
+    padding.
+    """
     members = {name: jwk[name] for name in _THUMBPRINT[jwk["kty"]]}
     digest = hashlib.sha256(orjson.dumps(members)).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

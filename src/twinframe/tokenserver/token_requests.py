@@ -1,6 +1,7 @@
-"""Token requests as sent: body, credentials, `Authorization`. Whether they are right is not asked.
+"""Parses token requests strictly: body, credentials, `Authorization` header.
 
-Nothing is read generously: what is doubled, of another type or contradicts itself is refused.
+A parameter that is duplicated, of another type or contradictory is refused; `grants` checks the
+values.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class ClientRefused(InvalidClientError):  # type: ignore[misc]  # authlib has no
     description = "Client authentication failed."
 
     def get_headers(self) -> list[tuple[str, str]]:
-        """With the challenge that RFC 9110 asks of every 401."""
+        """Return the headers with the challenge that RFC 9110 requires of every 401."""
         headers: list[tuple[str, str]] = [*OAuth2Error.get_headers(self)]
         return [*headers, ("WWW-Authenticate", 'Basic realm="twinframe", charset="UTF-8"')]
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a client shows: its id and secret."""
+    """A client's id and secret."""
 
     client_id: str
     client_secret: str
@@ -48,30 +49,32 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """The parameters of a token request, those without a value left out, and its credentials."""
+    """The parameters of a token request, without empty ones, and its credentials."""
 
     parameters: Mapping[str, str]
     credentials: Credentials
 
 
 def build_request_error(description: str) -> OAuth2Error:
-    """`invalid_request`; characters that RFC 6749 does not allow in a description become `?`."""
+    """Build `invalid_request`; characters that RFC 6749 does not allow in a description become
+    `?`.
+    """
     return InvalidRequestError(_UNPRINTABLE.sub("?", description))
 
 
 def parse_token_request(
     content_type: str | None, body: bytes, authorization: Sequence[bytes]
 ) -> TokenRequest:
-    """The token request of these fields; `authorization` are all headers of that name.
+    """Parse the token request of these fields; `authorization` are all headers of that name.
 
-    Raises `OAuth2Error`: `invalid_request`, or `invalid_client` where no credentials are.
+    Raises `OAuth2Error`: `invalid_request`, or `invalid_client` if there are no credentials.
     """
     parameters = parse_parameters(content_type, body)
     return TokenRequest(parameters, _find_credentials(parameters, authorization))
 
 
 def parse_parameters(content_type: str | None, body: bytes) -> dict[str, str]:
-    """The parameters of a body in either form. Raises `OAuth2Error`."""
+    """Parse the parameters of a body in either form. Raises `OAuth2Error`."""
     kind = (content_type or "").partition(";")[0].strip().lower()
     match kind:
         case "application/x-www-form-urlencoded":
@@ -95,7 +98,7 @@ def _parse_form(body: bytes) -> dict[str, str]:
             errors="strict",
             max_num_fields=_MAX_FIELDS,
         )
-    except ValueError as error:  # broken UTF-8 included
+    except ValueError as error:  # includes broken UTF-8
         raise build_request_error("The body is not a well-formed form.") from error
     found: dict[str, str] = {}
     for name, value in pairs:
