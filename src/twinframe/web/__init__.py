@@ -1,1 +1,3 @@
-"""The HTTP edge: guard, one table of routes, the only mapping of errors to HTTP. No use case."""
+"""HTTP: the ASGI guard, the table of routes and their responders, and the mapping of errors to
+HTTP.
+"""

@@ -1,6 +1,7 @@
-"""Access over HTTP: who calls is found out before routing, what it may do before the responder.
+"""Access checks over HTTP: authenticates before routing, and checks permissions before the
+responder.
 
-The decisions are the gate's; this brings requests to it and its refusals back.
+The gate decides; this module calls it for requests and raises its refusals.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ from twinframe.web.operations import SIGNED_IN, Route
 from twinframe.web.routing import BoundResponder
 
 _DEEPEST = 3
-"""Segments by which public paths such as `/api/v1/swagger` are told from others below `/api`."""
+"""Second segments that distinguish public paths such as `/api/v1/swagger` from others below
+`/api`.
+"""
 
 
 class AccessLayer:
-    """An ASGI layer that lets only known callers through, but for the public paths.
+    """An ASGI layer that admits only authenticated callers, except to the public paths.
 
-    Deny by default: what is public is said by the route table (no permission); any other path
-    asks for credentials first, also one that does not exist. Tokens must carry all of `scopes`.
+    Deny by default: the route table defines what is public (no permission); any other path requires
+    credentials first, even one that does not exist. Tokens must carry all of `scopes`.
     """
 
     def __init__(
@@ -62,19 +65,19 @@ class AccessLayer:
 
 
 async def identify(gate: Gate, exchange: Exchange, scopes: tuple[str, ...]) -> Caller:
-    """Who sent a request, whose token carries all of these scopes.
+    """Return the caller of a request, whose token carries all of these scopes.
 
     Raises `Unauthenticated`, `ScopeMissing`.
     """
     caller = await gate.authenticate(exchange.scope["headers"], partial(build_errand, exchange))
-    if scopes:  # PERF: most services ask for none, and an errand is made of several texts
+    if scopes:  # PERF: most services require none, and an errand is made of several texts
         gate.check_scopes(caller, scopes, build_errand(exchange))
     return caller
 
 
 def is_public(scope: Scope, public: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a request is open to everybody; `public` is what `find_public` found."""
-    if scope["method"] == "OPTIONS":  # names the methods, which the documents do as well
+    """Return whether a request is open to everybody; `public` is the result of `find_public`."""
+    if scope["method"] == "OPTIONS":  # lists the methods, which the documents do as well
         return True
     segments = scope[SCOPE_KEY].target.segments
     if not segments:
@@ -86,9 +89,9 @@ def is_public(scope: Scope, public: Mapping[str, frozenset[str]]) -> bool:
 
 
 def find_public(routes: Sequence[Route]) -> Mapping[str, frozenset[str]]:
-    """How paths begin that are open to everybody: first segments, and what may follow on each.
+    """Return the beginnings of public paths: first segments, and the possible second ones of each.
 
-    Nothing to follow means that all below the first segment is open.
+    No second segment means that everything below the first one is open.
     """
     asking = {_split(route)[0] for route in routes if route.permission is not None}
     found: dict[str, set[str]] = {WELL_KNOWN: set()}
@@ -100,15 +103,15 @@ def find_public(routes: Sequence[Route]) -> Mapping[str, frozenset[str]]:
 
 
 def _split(route: Route) -> tuple[str, str]:
-    """The first segment, and those after it that a public path is told by."""
+    """Return the first segment, and the following ones that distinguish a public path."""
     first, *rest = route.path.lower().split("/")[1:]
     return first, "/".join(rest[: _DEEPEST - 1])
 
 
 def build_errand(exchange: Exchange) -> Errand:
-    """What the audit trail says of a request: its method and path, without the query.
+    """Build the action for the audit log: method and path, without the query.
 
-    SEC: a query may carry what is not for a log, such as a token in the wrong place.
+    SEC: a query may contain what is not for a log, such as a token in the wrong place.
     """
     scope = exchange.scope
     client = scope.get("client")
@@ -121,7 +124,7 @@ def build_errand(exchange: Exchange) -> Errand:
 
 
 async def authorize_parts(exchange: Exchange, permissions: Iterable[str]) -> None:
-    """Ask for what the parts of a request need beside the permission of its route.
+    """Check the permissions that the parts of a request need beside that of its route.
 
     Raises `PermissionMissing` for the first that the caller lacks. The caller's permissions are
     read once for all of them.
@@ -137,10 +140,10 @@ async def authorize_parts(exchange: Exchange, permissions: Iterable[str]) -> Non
 
 
 async def may_go_on(exchange: Exchange, permissions: Sequence[str]) -> bool:
-    """Whether the caller of an answer that goes on for long would be let in now as well.
+    """Return whether the caller of a long-running answer would still be admitted.
 
-    SEC: a stream may be open for days: its token ends, its key is revoked, its rights are taken
-    away meanwhile. That all is as before leaves no trail, a refusal does.
+    SEC: a stream may be open for days: meanwhile its token may expire, its key be revoked, its
+    permissions be removed. An unchanged decision is not audited, a refusal is.
     """
     gate = exchange.gate
     if gate is None:
@@ -158,20 +161,20 @@ async def may_go_on(exchange: Exchange, permissions: Sequence[str]) -> bool:
 
 
 def find_needed(route: Route) -> Permission | None:
-    """The permission a caller needs for a route; None where credentials, or nothing, are enough."""
+    """Return the permission for a route; None where credentials, or nothing, are enough."""
     if route.permission is None or route.permission == SIGNED_IN:
         return None
     return parse_permission(route.permission)
 
 
 def list_permissions(routes: Iterable[Route]) -> tuple[Permission, ...]:
-    """All permissions that operations of a table ask for, each once, in the order of names."""
+    """List all permissions that operations of a table need, each once, in the order of names."""
     found = {str(needed): needed for route in routes if (needed := find_needed(route)) is not None}
     return tuple(found[name] for name in sorted(found))
 
 
 def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> BoundResponder:
-    """The responder, run only for callers with the permission of its route."""
+    """Wrap the responder to run only for callers with the permission of its route."""
     if route.permission is None:
         return responder
     needed = find_needed(route)
@@ -179,7 +182,7 @@ def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> Boun
     async def admit(request: Request, response: Response, **parameters: str) -> None:
         exchange: Exchange = request.scope[SCOPE_KEY]
         caller = exchange.caller
-        if caller is None:  # no layer has asked: a mistake in the wiring must not let anybody in
+        if caller is None:  # no layer has authenticated: a wiring mistake must not admit anybody
             raise Unauthenticated("the request came past the layer that authenticates")
         if needed is not None:
             await gate.authorize(caller, needed, build_errand(exchange))

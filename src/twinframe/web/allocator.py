@@ -1,6 +1,6 @@
-"""Keeps the C library from holding on to memory that a worker has freed. It frees none itself.
+"""Makes the C library return memory that a worker has freed to the system.
 
-NOTE: only glibc has these; with another C library all of it does nothing.
+NOTE: only glibc has these functions; with another C library nothing happens.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 def tame_allocator() -> None:
-    """Give large pieces back as soon as they are freed, and share few arenas between threads.
+    """Return large blocks as soon as they are freed, and share few arenas between threads.
 
-    Call it before threads start. Unset, glibc raises the size of what it gives back at once to
-    32 MiB, and has eight arenas a processor that keep what was freed in them.
+    Call it before threads start. By default, glibc raises the size of blocks that it returns at
+    once to 32 MiB, and has eight arenas per processor that keep freed memory.
     """
     library = _find_library()
     if library is not None:
@@ -34,19 +34,19 @@ def tame_allocator() -> None:
 
 
 class Trimmer:
-    """Has freed memory given back when a process has grown."""
+    """Returns freed memory to the system when a process has grown."""
 
     def __init__(self) -> None:
         self._library = _find_library()
         self._after = 0
 
     def look(self) -> None:
-        """Trim in a thread of its own if the process is larger by far than after the last time."""
+        """Trim in a thread of its own if the process is much larger than after the last time."""
         resident = _read_resident()
         if not self._after:
             self._after = resident
         elif self._library is not None and resident - self._after > _GROWTH:
-            self._after = resident  # for whoever looks meanwhile
+            self._after = resident  # for concurrent checks
             threading.Thread(target=self._trim, name="trim", daemon=True).start()
 
     def _trim(self) -> None:
@@ -60,7 +60,7 @@ def _find_library() -> Any:
 
 
 def _read_resident() -> int:
-    """Bytes of memory of this process; 0 where nobody can tell."""
+    """Return the bytes of memory of this process; 0 where it is unknown."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE
     except OSError:

@@ -1,6 +1,6 @@
-"""Builds the ASGI application: routes to responders, errors to answers, layers around them.
+"""Builds the ASGI application: routes to responders, errors to answers, and the layers around them.
 
-It opens no store and reads no settings file; `app` hands everything in.
+`app` supplies all objects it needs.
 """
 
 from __future__ import annotations
@@ -90,15 +90,15 @@ def build_application(
     memory: MemoryAccount | None = None,
     bodies: Bodies | None = None,
 ) -> Guard:
-    """The outermost ASGI application over a graph.
+    """Build the outermost ASGI application over a graph.
 
-    `gate` None asks nobody for credentials. `mounted` are servers beside the API, and `resources`
-    are what discovery says of them. `rates` None lets callers go as fast as they can.
-    `memory` is the account of the worker, `bodies` what parses the bodies of all its graphs.
-    `build_error` makes the answers of errors outside of routes.
-    `start` and `stop` run at the lifespan's events, in order, in the process that serves; an
-    error in `start` stops the start-up. `is_ready` says whether the store answers, `is_full`
-    whether it refuses writes for want of room. The lines of the access log go to standard error.
+    `gate` None requires no credentials. `mounted` are servers beside the API, and `resources` are
+    their discovery documents. `rates` None sets no rate limits. `memory` is the account of the
+    worker, `bodies` parses the bodies of all its graphs. `build_error` builds the answers of errors
+    outside of routes. `start` and `stop` run at the lifespan's events, in order, in the process
+    that serves; an error in `start` stops the start-up. `is_ready` returns whether the store
+    answers, `is_full` whether it refuses writes for lack of disk space. The lines of the access log
+    are written to standard error.
     """
     guard: Guard
 
@@ -131,7 +131,7 @@ def build_application(
 
 
 def build_admit(gate: Gate | None, rates: CallerRates | None) -> Admit | None:
-    """What stands before each responder: the caller's rate first, then its permission."""
+    """Build the check before each responder: the caller's rate first, then its permission."""
     checked = None if gate is None else partial(guard_responder, gate)
     if rates is None:
         return checked
@@ -149,7 +149,7 @@ def build_guard(
     build_error: BuildError | None = None,
     memory: MemoryAccount | None = None,
 ) -> Guard:
-    """The guard in front of an application, with access log and CORS as settings say."""
+    """Build the guard in front of an application, with access log and CORS as the settings say."""
     log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
     guard = Guard(app, settings.server, access_log=log, memory=memory, build_error=build_error)
     if settings.cors.origins:
@@ -164,7 +164,7 @@ def build_falcon(
     admit: Admit | None = None,
     errors: ErrorWriters | None = None,
 ) -> App[Request, Response]:
-    """The Falcon application of these routes. `admit` puts a check before each responder."""
+    """Build the Falcon application of these routes. `admit` puts a check before each responder."""
     app = App(media_type=JSON, router=build_router(edge, routes, admit), middleware=[lifespan])
     own, http = errors or (write_error, write_http_error)
     app.add_error_handler(TwinframeError, own)
@@ -176,7 +176,7 @@ def build_falcon(
 def build_router(
     edge: ServiceEdge, routes: Sequence[Route], admit: Admit | None = None
 ) -> TableRouter:
-    """A router over the table; every GET answers HEAD too, every path OPTIONS."""
+    """Build a router over the table; every GET answers HEAD too, every path OPTIONS."""
     router = TableRouter()
     for route in map(refuse_conditions, map(refuse_unknown, routes)):
         responder: BoundResponder = partial(route.responder, edge)
@@ -195,9 +195,9 @@ def build_router(
 
 
 def build_options(methods: tuple[str, ...], *, shared: bool = False) -> BoundResponder:
-    """The responder of OPTIONS for a path with these methods.
+    """Build the responder of OPTIONS for a path with these methods.
 
-    `shared` answers preflights of any origin: browsers' clients find out where to sign in with
+    `shared` answers preflights of any origin: browser clients find out where to sign in with
     headers of their own, such as MCP-Protocol-Version.
     """
     allowed = ", ".join(methods)
@@ -214,7 +214,7 @@ def build_options(methods: tuple[str, ...], *, shared: bool = False) -> BoundRes
 
 
 def build_cors(settings: CorsSettings, app: Asgi) -> CORSMiddleware:
-    """The layer that answers preflights, before anything asks for credentials."""
+    """Build the layer that answers preflights, before any authentication."""
     return CORSMiddleware(
         app,
         allow_origins=settings.origins,
@@ -264,10 +264,10 @@ async def write_error(
 
 
 def _forget_frames(error: BaseException | None) -> None:
-    """Let go of all that was at work when an answered error was raised.
+    """Release the frames of an answered error.
 
-    PERF: error and frames hold each other. What they hold, a long query's tokens perhaps, else
-    stays until the collector of garbage comes by, and makes it come by more often.
+    PERF: error and frames refer to each other. Otherwise their objects, perhaps a long query's
+    tokens, stay until the garbage collector runs, and make it run more often.
     """
     while error is not None and error.__traceback__ is not None:
         error.__traceback__ = None
@@ -275,7 +275,7 @@ def _forget_frames(error: BaseException | None) -> None:
 
 
 def log_error(error: TwinframeError) -> None:
-    """Say in the log what the operator has to do something about."""
+    """Log an error that the operator has to act on."""
     if build_status(error) == 500:
         logger.error("%s: %s", error.code, error.message, exc_info=error)
     elif isinstance(error, StorageError) and not isinstance(error, StorageBusy):
@@ -285,7 +285,7 @@ def log_error(error: TwinframeError) -> None:
 async def write_http_error(
     request: Request, response: Response, error: falcon.HTTPError, _params: dict[str, Any]
 ) -> None:
-    """Answer with an error that Falcon itself raised, in our shape."""
+    """Answer with an error that Falcon itself raised, in our form."""
     if error.status_code == 404:
         text = f"No operation is at {request.path!a}. All operations stand at /swagger."
         write_answer(response, build_answer(RouteNotFound(text)))
@@ -294,7 +294,7 @@ async def write_http_error(
 
 
 def write_answer(response: Response, answer: ErrorAnswer) -> None:
-    """Put an error answer into a response."""
+    """Write an error answer into a response."""
     response.status = answer.status
     response.data = answer.body
     for name, value in answer.headers:
@@ -304,5 +304,5 @@ def write_answer(response: Response, answer: ErrorAnswer) -> None:
 async def raise_on(
     _request: Request, _response: Response, error: Exception, _params: dict[str, Any]
 ) -> None:
-    """Let an unexpected error go up to the guard, which logs it and answers."""
+    """Let an unexpected error reach the guard, which logs it and answers."""
     raise error

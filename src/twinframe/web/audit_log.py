@@ -1,4 +1,4 @@
-"""The audit trail: one line a decision about access. It decides nothing."""
+"""The audit log, which writes one line per access decision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twinframe.web.line_log import LineLog, render_moment
 
 
 class AuditLog(LineLog[AuditEntry]):
-    """The trail of all decisions, as JSON lines.
+    """The log of all decisions, as JSON lines.
 
     `action` is method and path of a request, or the name of a tool; a path's query is left out.
     """
@@ -22,7 +22,7 @@ class AuditLog(LineLog[AuditEntry]):
 
 
 def render_entry(entry: AuditEntry) -> bytes:
-    """The entry as one JSON object and a line end."""
+    """Render the entry as one JSON object and a line end."""
     line = {
         "time": render_moment(entry.moment),
         "level": "info" if entry.allowed else "warning",
@@ -40,5 +40,5 @@ def render_entry(entry: AuditEntry) -> bytes:
 
 
 def _render_text(text: str) -> str:
-    # SEC: a subject is the issuer's text; a lone surrogate must not stop the trail.
+    # SEC: a subject is the issuer's text; a lone surrogate must not stop the log.
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,7 +1,4 @@
-"""JSON bodies of requests: how large each may be, what it is charged, and where it is parsed.
-
-It knows no operation and no HTTP.
-"""
+"""Parses JSON request bodies within their size and memory limits, large ones in a thread."""
 
 from __future__ import annotations
 
@@ -27,14 +24,14 @@ from twinframe.model.large_json import (
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
 
-# PERF: parsing takes about 13 us a KiB; beyond this it would hold up the event loop for a
-# millisecond, and the way to the thread and back costs a tenth of that.
+# PERF: parsing takes about 13 us a KiB; beyond this it would block the event loop for a
+# millisecond, and switching to the thread and back costs a tenth of that.
 LARGE_BODY: Final = 64 * 1024
 _NICE: Final = 5
 
 
 class BodyLimit(NamedTuple):
-    """Most bytes of a body, and the setting that says so."""
+    """The most bytes of a body, and the setting of that limit."""
 
     bytes: int
     setting: str
@@ -44,7 +41,7 @@ class BodyLimit(NamedTuple):
 class BodyLimits:
     """The limits of bodies that are lower than the service's own.
 
-    `document`: of one twin, relationship or telemetry. `query`: of a query and what is as small.
+    `document`: of one twin, relationship or telemetry. `query`: of a query and other small bodies.
     `models`: of many models.
     """
 
@@ -54,9 +51,10 @@ class BodyLimits:
 
 
 class Bodies:
-    """Parses the bodies of a process: small ones on the event loop, a large one at a time beside.
+    """Parses the bodies of a process: small ones on the event loop, large ones one at a time in a
+    thread.
 
-    SEC: several threads that parse would each take the interpreter's lock from the event loop for
+    SEC: several parsing threads would each take the interpreter lock from the event loop for
     milliseconds; one does, at a lower priority.
     """
 
@@ -73,11 +71,11 @@ class Bodies:
         self._thread = ThreadPoolExecutor(1, "parse", _give_way)
 
     def parse(self, body: bytes) -> JsonValue:
-        """The value of a small body, at once. Raises as `parse_json` does."""
+        """Parse a small body, at once. Raises as `parse_json` does."""
         return parse_json(body, self._json)
 
     async def parse_large(self, body: bytes) -> tuple[JsonValue, Hold]:
-        """The value of a large body, and the memory that it holds: release it with the value.
+        """Parse a large body; return its value and its memory: release it with the value.
 
         Raises as `parse_json` does, and `MemoryExhausted`, `LimitExceeded`.
         """
@@ -87,7 +85,7 @@ class Bodies:
         try:
             value, error = await asyncio.wrap_future(parsing)
         except BaseException:
-            # NOTE: who asked may have left, and the thread be in the middle of it.
+            # NOTE: the caller may be cancelled while the thread is still parsing.
             parsing.add_done_callback(lambda _: hold.release())
             raise
         if error is not None:
@@ -99,11 +97,10 @@ class Bodies:
 def _parse(
     body: bytes, json: JsonLimits, large: LargeLimits, charge: Callable[[int], object]
 ) -> tuple[JsonValue, TwinframeError | None]:
-    """The value, or the error as a value.
+    """Return the value, or the error as a value.
 
-    NOTE: where an error was raised, its frames still have the text and all that was made of it; a
-    future that has such an error is known by one of them, so only the garbage collector would free
-    those megabytes.
+    NOTE: the frames of a raised error keep the text and everything made of it; a future with such
+    an error is referenced by one of them, so only the garbage collector would free those megabytes.
     """
     try:
         return parse_large_json(body, json, large, charge), None

@@ -1,1 +1,1 @@
-"""The HTTP edge of the control plane, `/api/v1`. What is allowed and done is told in `control`."""
+"""The HTTP API of the control plane, `/api/v1`, over the use cases of `control`."""

@@ -1,4 +1,4 @@
-"""Responders of role assignments, the check that graph servers ask for, and the audit log."""
+"""The responders of role assignments, permission checks by graph servers, and the audit log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REACHES = {each.value: each for each in Reach}
 async def list_assignments(
     edge: ControlEdge, request: Request, response: Response, **names: str
 ) -> None:
-    """GET: who holds which role at the scope that the path names."""
+    """GET: the role assignments at the scope in the path."""
     scope = await _find_scope(edge, names)
     reach = _REACHES[read_choice(request, "reach", _REACHES, Reach.HERE.value)]
     part = parse_slice(request, edge.settings)
@@ -42,7 +42,7 @@ async def list_assignments(
 async def create_assignment(
     edge: ControlEdge, request: Request, response: Response, **names: str
 ) -> None:
-    """POST: give a role at the scope that the path names."""
+    """POST: assign a role at the scope in the path."""
     body = await read_body(request)
     form = parse_form(body, AssignmentForm, edge.json_limits)
     principal = parse_principal(subject=form.user_id, email=form.email)
@@ -60,7 +60,7 @@ async def create_assignment(
 
 
 async def list_own_assignments(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: what the caller itself was granted."""
+    """GET: the caller's own assignments."""
     part = parse_slice(request, edge.settings)
     listed = await edge.plane.assignments.list_own(read_actor(request), part)
     views.write_listed(response, "role_assignments", listed, views.build_assignment)
@@ -77,7 +77,7 @@ async def read_assignment(
 async def update_assignment(
     edge: ControlEdge, request: Request, response: Response, assignment_id: str
 ) -> None:
-    """PUT: another expiry."""
+    """PUT: change the expiry."""
     form = parse_form(await read_body(request), AssignmentChangeForm, edge.json_limits)
     expires = None if form.expires_at is None else parse_moment(form.expires_at)
     assignments = edge.plane.assignments
@@ -94,10 +94,10 @@ async def delete_assignment(
 
 
 async def check_permissions(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: what the caller, or `userId`, may do at a scope.
+    """GET: the permissions of the caller, or of `userId`, at a scope.
 
-    SEC: a service asks about its own graph by the words it uses for resources, and by `graph`: else
-    whoever creates a resource of that name would own it.
+    SEC: a service asks about its own graph by the parameters for resources, and by `graph`:
+    otherwise anybody who creates a resource of that name would own it.
     """
     scope = parse_scope(read_required(request, "scopeType"), read_required(request, "scopeId"))
     if request.get_param("graph") is not None:
@@ -112,7 +112,7 @@ async def check_permissions(edge: ControlEdge, request: Request, response: Respo
 
 
 async def list_audit(edge: ControlEdge, request: Request, response: Response, **names: str) -> None:
-    """GET: the changes at the scope that the path names, and below it."""
+    """GET: the changes at the scope in the path, and below it."""
     scope = await _find_scope(edge, names)
     part = parse_slice(request, edge.settings)
     before = parse_position(request, "before")
@@ -121,7 +121,7 @@ async def list_audit(edge: ControlEdge, request: Request, response: Response, **
 
 
 async def _find_scope(edge: ControlEdge, names: dict[str, str]) -> Scope:
-    """The scope that a path names; the platform if it names none."""
+    """Return the scope in a path; the platform if there is none."""
     if "resource_id" in names:
         return await edge.plane.resources.find_scope(names["project_id"], names["resource_id"])
     for type_ in ("project", "organization", "service"):

@@ -1,4 +1,4 @@
-"""The control plane as an ASGI application: alone, or beside the graph API. It opens no store."""
+"""The control plane as an ASGI application: alone, or beside the graph API."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from twinframe.web.operations import Route
 from twinframe.web.paths import Target, parse_segments
 
 BODY_BYTES = 256 * 1024
-"""Largest request body; more is 413. Nothing that the control plane keeps is near it."""
+"""The largest request body; more is 413. Nothing that the control plane stores is near it."""
 
 _START = PREFIX.encode()
 CONTROL_DIALECT = Dialect(
@@ -55,7 +55,7 @@ def build_control_application(
     rates: CallerRates | None = None,
     memory: MemoryAccount | None = None,
 ) -> Guard:
-    """The outermost ASGI application of a process that serves the control plane alone."""
+    """Build the outermost ASGI application of a process that serves the control plane alone."""
     settings = build_control_settings(settings)
     guard: Guard
 
@@ -72,7 +72,9 @@ def build_control_application(
 
 
 def build_control_settings(settings: Settings) -> Settings:
-    """The settings of that process: its own address, no base path, all else as the service's."""
+    """Build the settings of that process: its own address, no base path, all else as the
+    service's.
+    """
     own = settings.control
     server = settings.server.model_copy(
         update={
@@ -104,35 +106,35 @@ class MountedControl:
         )
 
     def serves(self, scope: Scope) -> bool:
-        """Whether a request is for it: its path is the prefix or begins with it."""
+        """Return whether a request is for it: its path is the prefix or begins with it."""
         return is_control_path(scope)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one.
+        """Answer a request.
 
-        NOTE: the base path of the other application, `/api` unless told, is none of this one's.
+        NOTE: the base path of the other application, by default `/api`, does not apply to this one.
         """
         exchange: Exchange = scope[SCOPE_KEY]
         exchange.target = Target("", parse_segments(read_raw_path(scope)))
         await self._app(scope, receive, send)
 
     def begin_drain(self) -> None:
-        """Nothing here is without an end of its own."""
+        """Do nothing: every answer here ends by itself."""
 
     def build_error(self, scope: Scope, error: TwinframeError) -> ErrorAnswer:
-        """The answer to an error outside of any route, in the form that the path calls for."""
+        """Build the answer to an error outside of any route, in the form for the path."""
         return build_answer(error) if is_control_path(scope) else build_vendor_answer(error)
 
 
 def is_control_path(scope: Scope) -> bool:
-    """Whether a request's path lies in the control plane."""
+    """Return whether a request's path is in the control plane."""
     path = read_raw_path(scope)
     start, following = path[: len(_START)], path[len(_START) : len(_START) + 1]
     return start.lower() == _START and following in (b"", b"/")
 
 
 def build_resource(settings: Settings) -> Resource:
-    """What discovery says of the control plane: its scopes are its own."""
+    """Build the discovery entry of the control plane, whose scopes are its own."""
     origin = settings.control.public_url
     return Resource(
         PREFIX,
@@ -143,7 +145,9 @@ def build_resource(settings: Settings) -> Resource:
 
 
 def _list_resources(settings: Settings) -> tuple[Resource, ...]:
-    """The resources of a process of its own: the prefix, and the origin for who was given that."""
+    """List the discovery entries of a stand-alone process: the prefix, and the origin for clients
+    configured with that.
+    """
     known = build_resource(settings)
     return known, replace(known, path="", url=settings.control.public_url)
 
@@ -173,7 +177,7 @@ def _build_layers(
 
 
 class BodyLimit:
-    """An ASGI layer that lowers the limit of bodies to what the control plane takes."""
+    """An ASGI layer that lowers the limit of bodies to the control plane's."""
 
     def __init__(self, app: Asgi) -> None:
         self._app = app

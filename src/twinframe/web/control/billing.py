@@ -1,4 +1,4 @@
-"""Responders of prices, billing accounts, statements, usage and quotas."""
+"""The responders of prices, billing accounts, statements, usage and quotas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SECOND = 1_000_000_000
 
 
 async def list_prices(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: the price list in force in a month, this one unless told."""
+    """GET: the price list in force in a month, by default the present one."""
     book = await edge.plane.billing.read_prices(_read_month(edge, request))
     views.write_json(response, _build_book(book))
 
@@ -44,7 +44,7 @@ async def list_accounts(
 async def open_account(
     edge: ControlEdge, request: Request, response: Response, **names: str
 ) -> None:
-    """POST: have an organization or project paid for by an account from now on."""
+    """POST: open an account that pays for an organization or project from now on."""
     body = await read_body(request)
     draft = parse_account(parse_json(body, edge.json_limits))
     found = await edge.plane.billing.open_account(
@@ -57,7 +57,7 @@ async def open_account(
 async def read_payer(
     edge: ControlEdge, request: Request, response: Response, project_id: str
 ) -> None:
-    """GET: who pays for a project now; null is nobody."""
+    """GET: the account that pays for a project now; null if there is none."""
     found = await edge.plane.billing.find_payer(read_actor(request), project_id)
     account = None if found is None else build_account_object(found)
     views.write_json(response, {"billing_account": account})
@@ -74,7 +74,7 @@ async def read_account(
 async def update_account(
     edge: ControlEdge, request: Request, response: Response, account_id: str
 ) -> None:
-    """PUT: replace what it says."""
+    """PUT: replace its contents."""
     draft = parse_account(parse_json(await read_body(request), edge.json_limits))
     found = await edge.plane.billing.update_account(read_actor(request), account_id, draft)
     views.write_json(response, build_account_object(found))
@@ -83,7 +83,7 @@ async def update_account(
 async def close_account(
     edge: ControlEdge, request: Request, response: Response, account_id: str
 ) -> None:
-    """DELETE: it pays for nothing from now on, and stays readable."""
+    """DELETE: close it; it stays readable."""
     found = await edge.plane.billing.close_account(read_actor(request), account_id)
     views.write_json(response, build_account_object(found))
 
@@ -125,7 +125,7 @@ async def read_delivery(
 async def read_usage(
     edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
 ) -> None:
-    """GET: what was measured at a resource in a month, this one unless told."""
+    """GET: the measured usage of a resource in a month, by default the present one."""
     month = _read_month(edge, request)
     found = await edge.plane.billing.read_usage(read_actor(request), project_id, resource_id, month)
     views.write_json(response, {"month": str(month), "samples": [_build_sample(e) for e in found]})
@@ -134,7 +134,7 @@ async def read_usage(
 async def list_quotas(
     edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
 ) -> None:
-    """GET: what the sku of a resource allows, and what is used of it."""
+    """GET: the quotas of a resource's sku, and their use."""
     found: Sequence[QuotaUse] = await edge.plane.billing.list_quotas(
         read_actor(request), project_id, resource_id
     )

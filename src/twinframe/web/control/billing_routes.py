@@ -1,4 +1,4 @@
-"""The operations of billing, a part of the table in `routes`."""
+"""The routes of billing, a part of the table in `routes`."""
 
 from __future__ import annotations
 

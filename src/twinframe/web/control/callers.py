@@ -1,4 +1,4 @@
-"""Who calls: from verified credentials to an actor. Roles are the use cases' matter."""
+"""Turns verified credentials into an actor of the control plane."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from twinframe.permissions.base import Caller
 
 
 def build_actor(caller: Caller, request_id: str, *, trust_emails: bool) -> Actor:
-    """The actor that these credentials state.
+    """Build the actor of these credentials.
 
     SEC: an email counts if its issuer says that it is verified, or if all of the issuer's are
-    (`trust_emails`): invitations go to whoever shows their address.
+    (`trust_emails`): invitations go to the caller that shows their address.
     """
     claims = caller.claims
     email = claims.get("email")
@@ -27,7 +27,7 @@ def build_actor(caller: Caller, request_id: str, *, trust_emails: bool) -> Actor
 
 
 def find_kind(caller: Caller) -> ActorKind:
-    """Whether it is somebody or a program of its own.
+    """Return whether it is a user or a program of its own.
 
     SPEC: RFC 9068 section 2.2: without a resource owner the subject is the client itself. Some
     issuers say so by the grant's type, or write `<client>@clients`.

@@ -1,6 +1,6 @@
-"""What the responders of the control plane have around them, and what each request goes through.
+"""The context of the control plane's responders, and the admission of requests to them.
 
-Who may do what is decided by the use cases, in the transaction of what is done.
+The use cases decide permissions, in the transaction of the change.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ _CHECK: Final = "Permissions_Check"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlEdge(ServiceEdge):
-    """The surroundings of all responders of the control plane."""
+    """The context of all responders of the control plane."""
 
     plane: ControlPlane
     settings: ControlSettings
 
 
 class Admission:
-    """Lets requests through to responders: with the scopes, as a known actor, understood in full.
+    """Admits requests to responders: with the required scopes, as a known actor, with only known
+    parameters.
 
-    Deny by default: only routes without a permission are open to whoever has no credentials.
+    Deny by default: only routes without a permission are open without credentials.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Admission:
         self._trust_emails = settings.trust_emails
 
     def admit(self, route: Route, responder: BoundResponder) -> BoundResponder:
-        """The responder, run only for callers that it is for."""
+        """Wrap the responder to run only for its callers."""
         if route.permission is None:
             return responder
         known = {each.name for each in route.parameters if each.place == "query"}
@@ -75,7 +76,7 @@ class Admission:
     async def _identify(self, request: Request) -> Actor:
         exchange = read_exchange(request)
         caller = exchange.caller
-        if caller is None:  # no layer has asked: a mistake in the wiring must not let anybody in
+        if caller is None:  # no layer has authenticated: a wiring mistake must not admit anybody
             raise Unauthenticated("the request came past the layer that authenticates")
         self._gate.check_scopes(caller, self._scopes, build_errand(exchange))
         request_id = exchange.request_id.decode("ascii")
@@ -85,10 +86,10 @@ class Admission:
 
 
 def choose_limited(limited: BoundResponder, free: BoundResponder) -> BoundResponder:
-    """The responder of permission checks, without a rate for programs of their own.
+    """Return the responder of permission checks, without a rate for programs of their own.
 
-    NOTE: a graph server asks for each request of all its callers, whom it holds to their rates; to
-    refuse it would be to refuse them all.
+    NOTE: a graph server checks for each request of all its callers, which it limits itself;
+    refusing it would refuse them all.
     """
 
     async def run(request: Request, response: Response, **parameters: str) -> None:
@@ -100,5 +101,5 @@ def choose_limited(limited: BoundResponder, free: BoundResponder) -> BoundRespon
 
 
 def read_actor(request: Request) -> Actor:
-    """Who sent this request."""
+    """Return the actor of this request."""
     return cast("Actor", request.context.actor)

@@ -1,6 +1,6 @@
-"""The only place where errors become answers of the control plane: `{"error"}`, 400 with details.
+"""The only mapping of errors to answers of the control plane: `{"error"}`, with details for 400.
 
-It decides nothing about when an error is raised. The 401 is the one of the data plane.
+The 401 is that of the data plane.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from twinframe.web.errors import (
 
 
 def build_answer(error: TwinframeError) -> ErrorAnswer:
-    """The answer to an error.
+    """Build the answer to an error.
 
     SPEC: 400 has `details`, one text, and `findings`, its parts; all others have `error` alone.
     """
     status = build_status(error)
-    # SEC: what one caller may not do or see must not be remembered for another.
+    # SEC: what one caller may not do or see must not be cached for another.
     headers = [("content-type", JSON), ("cache-control", "no-store")]
     if isinstance(error, MethodNotAllowed):
         headers.append(("allow", ", ".join(error.allowed)))
@@ -66,7 +66,7 @@ async def write_error(
 async def write_http_error(
     request: Request, response: Response, error: falcon.HTTPError, _params: dict[str, Any]
 ) -> None:
-    """Answer with an error that Falcon itself raised, in our shape."""
+    """Answer with an error that Falcon itself raised, in our form."""
     if error.status_code == 404:
         found = RouteNotFound(
             f"No operation is at {request.path!a}. All operations stand at /api/v1/swagger."
