@@ -1,6 +1,7 @@
-"""The resource-type seam: what the control plane can offer, and how it comes up and goes down.
+"""The interface of resource types, which the control plane offers and its provisioner brings up and
+down.
 
-It runs nothing itself: the control plane's provisioner calls the handlers, under a lease.
+The provisioner calls the handlers under a lease.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from twinframe.resourcetypes.quotas import QuotaLimit
 class ProvisionFailed(TwinframeError):
     """The resource cannot be brought into the wanted state; the message is for its owner.
 
-    `final`: another attempt would not help. Any other error of a handler is tried again.
+    `final`: another attempt would not help. Any other error of a handler is retried.
     """
 
     code = "ProvisionFailed"
@@ -33,7 +34,7 @@ class ProvisionFailed(TwinframeError):
 
 
 class LeaseLost(TwinframeError):
-    """Somebody else works on the resource, or it shall become something else meanwhile.
+    """Another process works on the resource, or its goal has changed meanwhile.
 
     Handlers let it pass: nothing they would write now counts.
     """
@@ -51,7 +52,7 @@ class ResourceSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Provisioned:
-    """A resource that is up: where it answers, if anywhere, and what its operation shall note."""
+    """A resource that is up: its address, if any, and the note for its operation."""
 
     access_url: str | None = None
     note: str = ""
@@ -59,14 +60,14 @@ class Provisioned:
 
 @dataclass(frozen=True, slots=True)
 class ProvisionContext:
-    """What a handler gets: the resource as it shall be, and the attempt it is called for.
+    """The input of a handler: the resource in its wanted state, and the attempt it is called for.
 
     `settings_json` is the text as given and `settings` the document in it. `fence` rises with each
-    attempt at this resource; `operation_id` is one and the same for all attempts of an operation.
-    `limits` are what the sku allows by the price list in force, the operator's or the type's own.
+    attempt at this resource; `operation_id` is the same for all attempts of an operation. `limits`
+    are those of the sku by the price list in force, the operator's or the type's own.
 
-    Await `step` with a name after each effect outside: it raises `LeaseLost` when the handler must
-    not go on, and is where the test kit pulls the plug.
+    Await `step` with a name after each external effect: it raises `LeaseLost` when the handler must
+    not continue, and is where the test kit interrupts it.
     """
 
     name: ResourceName
@@ -84,31 +85,31 @@ class ProvisionContext:
 
     @property
     def hosts_graphs(self) -> GraphHost:
-        """The host of graphs. Raises `ProvisionFailed` where the provisioner has none."""
+        """Return the host of graphs. Raises `ProvisionFailed` if the provisioner has none."""
         if self.graphs is None:
             raise ProvisionFailed("This provisioner hosts no graphs.")
         return self.graphs
 
 
 IsAlive = Callable[[ResourceName], Awaitable[bool]]
-"""Whether the resource must be left alone: unless the control plane knows that it has ended."""
+"""Whether the resource must be kept: unless the control plane knows that it has ended."""
 
 
 class ResourceType(ABC):
     """One kind of resource. `name` is its wire name, such as `Platform.Graph`.
 
-    Handlers are called at least once, from whatever state an earlier call left when it was cut off
-    at any point, and must come to the same end. Without handlers a type is a record that runs.
+    Handlers are called at least once, in any state that an interrupted earlier call left, and must
+    reach the same result. A type without handlers is a record that counts as running.
 
     A handler may be cancelled at any await, at a timeout or when a deletion comes; it ends only
-    when all it has begun has ended too: `run_blocking` sees to that for calls in threads.
+    when everything it has begun has ended too: `run_blocking` ensures that for calls in threads.
     """
 
     name: ClassVar[str]
     settings_model: ClassVar[type[ResourceSettings]] = ResourceSettings
 
     async def provision(self, context: ProvisionContext) -> Provisioned:
-        """Bring the resource up, or what of it is missing. Called for repairs too."""
+        """Bring the resource up, or its missing parts. Called for repairs too."""
         return Provisioned()
 
     async def update(self, context: ProvisionContext) -> Provisioned:
@@ -116,10 +117,10 @@ class ResourceType(ABC):
         return await self.provision(context)
 
     async def deprovision(self, context: ProvisionContext) -> None:  # noqa: B027  (most hold nothing)
-        """Take everything down; without effect when nothing is there."""
+        """Take everything down; without effect when nothing exists."""
 
     async def health(self, context: ProvisionContext) -> str | None:
-        """What is amiss with a running resource, which is repaired then; None if nothing."""
+        """Return the fault of a running resource, which is then repaired; None if there is none."""
         return None
 
     async def remove_orphans(
@@ -127,18 +128,19 @@ class ResourceType(ABC):
         graphs: GraphHost | None,
         is_alive: IsAlive,
     ) -> Sequence[ResourceName]:
-        """Remove what belongs to resources that have ended; what was removed. Called now and then.
+        """Remove what belongs to ended resources; return what was removed. Called periodically.
 
-        List what is there first and ask `is_alive` after, so that what is coming up stays.
+        List what exists first and call `is_alive` afterwards, so that resources being created are
+        kept.
         """
         return ()
 
     def prices(self) -> Sequence[Price]:
-        """The price list; nothing costs anything unless told."""
+        """Return the price list; by default everything is free."""
         return ()
 
     def quotas(self) -> Sequence[QuotaLimit]:
-        """What each sku allows; nothing is limited unless told."""
+        """Return the limits of each sku; by default there are none."""
         return ()
 
     def check_change(
@@ -146,7 +148,7 @@ class ResourceType(ABC):
         before: ResourceSettings,
         after: ResourceSettings,
     ) -> None:
-        """Raise `ValidationFailed` for settings that cannot become the others."""
+        """Raise `ValidationFailed` for settings that cannot be changed to the others."""
         return
 
     def parse_settings(self, document: Mapping[str, JsonValue]) -> ResourceSettings:

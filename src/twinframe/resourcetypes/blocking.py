@@ -1,4 +1,4 @@
-"""Blocking calls of handlers in threads. It is no pool and sets no time limit."""
+"""Runs blocking calls of handlers in threads, without a pool or a time limit."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 async def run_blocking(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `call` in a thread; when cancelled, end only when it has ended.
+    """Run `call` in a thread; when cancelled, end only after it has ended.
 
-    A handler that went away from its thread would let the next one begin beside it.
+    Otherwise the next handler could begin while the thread is still running.
     """
     running = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
     cancelled: asyncio.CancelledError | None = None
@@ -23,6 +23,6 @@ async def run_blocking(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        running.exception()  # it is looked at, so that nobody warns of it
+        running.exception()  # read, so that asyncio does not warn about it
         raise cancelled
     return running.result()

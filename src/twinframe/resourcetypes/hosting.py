@@ -1,4 +1,4 @@
-"""The port through which resource types have graphs hosted. It knows neither storage nor web."""
+"""The port by which resource types create and serve hosted graphs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from twinframe.resourcetypes.quotas import QuotaLimit
 
 @dataclass(frozen=True, slots=True, order=True)
 class ResourceName:
-    """Which resource, and which of those that had its id one after the other.
+    """The name of a resource, distinguished from others that had its id before.
 
-    `incarnation` is never given twice. What a type keeps outside of the control store bears both,
-    so that a late hand of a deleted resource cannot touch its successor.
+    `incarnation` never recurs. Everything a type keeps outside of the control store has both, so
+    that a late attempt at a deleted resource cannot touch its successor.
     """
 
     resource_id: str
@@ -24,11 +24,11 @@ class ResourceName:
 
 @dataclass(frozen=True, slots=True)
 class HostedGraph:
-    """A graph as it shall be hosted. `fence` rises with each attempt at the resource.
+    """A graph in its wanted state. `fence` rises with each attempt at the resource.
 
-    `database_name` is what the operator calls the data; it need not be unique.
-    `backup_retention_days` 0 is no backups. `limits` are those of the sku; what none of them names
-    is not limited.
+    `database_name` is the operator's name for the data; it need not be unique.
+    `backup_retention_days` 0 is no backups. `limits` are those of the sku; a quota without one is
+    not limited.
     """
 
     name: ResourceName
@@ -44,28 +44,32 @@ class HostedGraph:
 
 
 class GraphHost(Protocol):
-    """Brings up graphs of their own in the configured storage and tells their servers of them.
+    """Creates graphs in the configured storage and has their servers serve them.
 
-    Every call may come again, after any part of it was done before, also from two processes at
+    Every call may be repeated, after any part of it was done before, also from two processes at
     once: the caller's lease may have run out. A call with a lower fence than one that was seen for
-    this name changes nothing and raises `LeaseLost`, as far as the host can still tell; what it
-    cannot tell is found by `list_names` and removed as an orphan.
+    this name changes nothing and raises `LeaseLost`, as far as the host still knows; the rest is
+    found by `list_names` and removed as an orphan.
     """
 
     async def create(self, graph: HostedGraph) -> None:
-        """Make the graph's store where there is none. Data that is there stays."""
+        """Create the graph's store if there is none. Existing data are kept."""
 
     async def publish(self, graph: HostedGraph) -> str:
-        """Have the graph served as told from now on, whether it was before; its address."""
+        """Serve the graph with these settings from now on, whether it was served before; return its
+        address.
+        """
 
     async def unpublish(self, name: ResourceName, fence: int) -> None:
-        """Have it served no more; without effect when it is not."""
+        """Stop serving it; without effect when it is not served."""
 
     async def remove(self, name: ResourceName, fence: int) -> None:
         """Remove its data and backups; without effect when there are none."""
 
     async def check(self, graph: HostedGraph) -> str | None:
-        """What is amiss with a graph that should be served as told; None if nothing."""
+        """Return the fault of a graph that should be served with these settings; None if there is
+        none.
+        """
 
     async def list_names(self) -> Sequence[ResourceName]:
-        """All of which anything is there: data, backups or an address."""
+        """List all names for which anything exists: data, backups or an address."""

@@ -1,4 +1,4 @@
-"""What a resource costs: prices by sku and meter, in integer minor units. It sends no bill."""
+"""The prices of resources by sku and meter, in integer minor units."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Sku(enum.StrEnum):
-    """The offers in which each type is to be had."""
+    """The tiers in which each type is offered."""
 
     FREE = "free"
     PRO = "pro"
@@ -16,7 +16,7 @@ class Sku(enum.StrEnum):
 
 
 class Meter(enum.StrEnum):
-    """What is paid for: a month of the resource itself, or what was measured in that month.
+    """What is charged: a month of the resource itself, or its measured usage in that month.
 
     `TWINS` and `STORAGE_BYTES` are means over the month, `OPERATIONS` and `QUERY_CHARGE` are sums.
     """
@@ -29,14 +29,14 @@ class Meter(enum.StrEnum):
 
 
 QUERY_CHARGE_SCALE: Final = 100
-"""A query unit, as the header `query-charge` counts them, is so many units of `QUERY_CHARGE`."""
+"""The units of `QUERY_CHARGE` in one query unit, as the header `query-charge` counts them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
     """`amount` minor units (cents) for each `per` units of the meter beyond the `included` ones.
 
-    A meter without a price costs nothing. `ValueError` for figures that make no price.
+    A meter without a price is free. Raises `ValueError` for invalid numbers.
     """
 
     sku: Sku
@@ -46,6 +46,6 @@ class Price:
     included: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what could not be charged."""
+        """Refuse prices that could not be charged."""
         if self.amount < 0 or self.per < 1 or self.included < 0:
             raise ValueError(f"No price: {self.amount} for {self.per} beyond {self.included}.")

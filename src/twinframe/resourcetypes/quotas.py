@@ -1,4 +1,4 @@
-"""What a sku allows: limits of a resource, and the checks that hold them. It measures nothing."""
+"""The quotas of skus: limits of a resource, and the checks that enforce them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from twinframe.resourcetypes.prices import Sku
 
 
 class Quota(enum.StrEnum):
-    """What may be limited. `RESOURCES` counts those of the same type and sku in a project."""
+    """The quantities with limits.
+
+    `RESOURCES` counts those of the same type and sku in a project.
+    """
 
     RESOURCES = "resources"
     TWINS = "twins"
@@ -35,14 +38,14 @@ class QuotaLimit:
     limit: int
 
     def __post_init__(self) -> None:
-        """`ValueError` for a limit below zero."""
+        """Raise `ValueError` for a limit below zero."""
         if self.limit < 0:
             raise ValueError(f"No limit: {self.limit} of {self.quota}.")
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaUse:
-    """How much of a quota is used, for those who may see it. `used` None: it was not measured."""
+    """How much of a quota is used, for authorized readers. `used` None: it was not measured."""
 
     quota: Quota
     limit: int
@@ -50,7 +53,7 @@ class QuotaUse:
 
 
 def find_limit(limits: Sequence[QuotaLimit], sku: Sku, quota: Quota) -> int | None:
-    """The limit of a sku, the lowest where several are told; None is none."""
+    """Return the limit of a sku, the lowest of several; None is none."""
     return min(
         (each.limit for each in limits if (each.sku, each.quota) == (sku, quota)), default=None
     )
@@ -59,10 +62,10 @@ def find_limit(limits: Sequence[QuotaLimit], sku: Sku, quota: Quota) -> int | No
 def check_quota(
     limits: Sequence[QuotaLimit], sku: Sku, quota: Quota, *, used: int, adding: int = 1
 ) -> None:
-    """Let `adding` be added to what is `used`. Raises `QuotaExceeded` beyond the sku's limit.
+    """Check that `adding` may be added to `used`. Raises `QuotaExceeded` beyond the sku's limit.
 
-    What takes nothing (`adding` 0) passes even when more is used than the sku allows, so that
-    what is too large for a lower sku can be read and made smaller.
+    Adding nothing (`adding` 0) passes even when more is used than the sku allows, so that a graph
+    that is too large for a lower sku can be read and reduced.
     """
     limit = find_limit(limits, sku, quota)
     if limit is None or adding <= 0 or used + adding <= limit:
@@ -80,9 +83,10 @@ class OperationCounter(Protocol):
     """Counts operations in windows of time, for all processes that serve a resource."""
 
     def take(self, seconds: int, start: int, limit: int) -> int:
-        """Operations counted before in the window of this length and start (epoch seconds).
+        """Return the operations counted before in the window of this length and start (epoch
+        seconds).
 
-        One more is counted then, but only if they were below `limit`.
+        If they were below `limit`, count one more.
         """
 
     def read(self, seconds: int, start: int) -> int:
@@ -96,20 +100,20 @@ class LocalCounter:
         self._windows: dict[int, tuple[int, int]] = {}
 
     def take(self, seconds: int, start: int, limit: int) -> int:
-        """Count one more below the limit. A window that ended is forgotten with the next."""
+        """Count one more below the limit. A window that ended is dropped with the next."""
         used = self.read(seconds, start)
         if used < limit:
             self._windows[seconds] = (start, used + 1)
         return used
 
     def read(self, seconds: int, start: int) -> int:
-        """What this process counted."""
+        """Return the count of this process."""
         begun, used = self._windows.get(seconds, (start, 0))
         return used if begun == start else 0
 
 
 class OperationBudget:
-    """The operations that a resource may still do in this minute and on this day."""
+    """The operations that a resource may still run in this minute and on this day."""
 
     def __init__(
         self,
@@ -126,9 +130,9 @@ class OperationBudget:
         self._limits = [(quota, limit) for quota, limit in found if limit is not None]
 
     def spend(self) -> None:
-        """Take one operation. Raises `QuotaExceeded` with the seconds until the window ends.
+        """Count one operation. Raises `QuotaExceeded` with the seconds until the window ends.
 
-        NOTE: an operation that the day refuses has been taken from its minute.
+        NOTE: an operation that the day refuses has been counted in its minute.
         """
         if not self._limits:
             return
@@ -140,7 +144,7 @@ class OperationBudget:
                 raise self._build_refusal(quota, limit, used, seconds - now % seconds)
 
     def list_uses(self) -> list[QuotaUse]:
-        """The limits and what is used of them at this moment."""
+        """List the limits and their use at this moment."""
         now = self._clock() // 1_000_000_000
         return [
             QuotaUse(quota, limit, self._counter.read(WINDOWS[quota], now - now % WINDOWS[quota]))

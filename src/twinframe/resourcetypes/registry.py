@@ -1,4 +1,4 @@
-"""The resource types of an installation by name. It loads no plugin."""
+"""The registry of an installation's resource types, by wire name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ResourceTypeRegistry:
                 )
 
     def find(self, name: str) -> ResourceType:
-        """The type of this name. Raises `InvalidArgument` with the nearest known name."""
+        """Return the type of this name. Raises `InvalidArgument` with the nearest known name."""
         if (found := self._types.get(name)) is not None:
             return found
         near = get_close_matches(name, self._types, n=1)

@@ -1,4 +1,4 @@
-"""The settings: their tree, and how file and environment become it. No value is read at import."""
+"""The settings tree, and loading it from file and environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The sections of access: who is calling, what callers may do, the servers that ask. No values."""
+"""The settings sections of access: authentication, authorization, the MCP server, the token
+server.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +145,7 @@ class AuthenticationSettings(Section):
 
     @property
     def asks(self) -> bool:
-        """Whether callers are asked for credentials at all."""
+        """Whether callers need credentials at all."""
         return self.enabled and self.mode != "None"
 
     @property
@@ -229,7 +231,7 @@ class McpSettings(Section):
     @field_validator("resource_server_url")
     @classmethod
     def _check_url(cls, value: str) -> str:
-        # SEC: it stands in a quoted part of a header.
+        # SEC: it is written in a quoted part of a header.
         if value and not _PUBLIC_URL.fullmatch(value):
             raise ValueError(
                 "must be an http:// or https:// URL without user, query and fragment, such as "

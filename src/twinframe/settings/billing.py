@@ -1,4 +1,4 @@
-"""The section of billing: currency, provider, how often is measured. It holds no prices."""
+"""The settings section of billing: currency, provider, how often usage is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section of writing many things in one request. It holds no limit of a single document."""
+"""The settings section of requests that write many documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections of the control plane and of the graphs it brings up. They hold no values."""
+"""The settings sections of the control plane, its resource types and hosted graphs."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class ControlSettings(Section):
             raise ValueError("PageSize must not be above MaxPageSize")
         if self.retry_delay > self.max_retry_delay:
             raise ValueError("RetryDelay must not be above MaxRetryDelay")
-        # A lease is renewed each third of its time; a look for work must not take longer.
+        # A lease is renewed each third of its time; the search for work must not take longer.
         if self.poll_interval > self.lease_seconds / 3:
             raise ValueError("PollInterval must be at most a third of LeaseSeconds")
         return self

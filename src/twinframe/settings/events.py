@@ -1,4 +1,4 @@
-"""Settings of events: the outbox, the endpoints to which routes send, delivery. They send none."""
+"""The settings of events: the outbox, the endpoints of routes, delivery."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from twinframe.settings.section import Bytes, Count, Seconds, Section
 
 ENDPOINT_NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,48}[A-Za-z0-9])?"
-"""How the vendor has endpoints named: 1 to 50 letters, digits and hyphens."""
+"""The vendor's rule for names of endpoints: 1 to 50 letters, digits and hyphens."""
 
 MOST_ROUTES: Final = 1000
-"""More routes of a graph than this no setting allows: all are looked at together."""
+"""The upper limit of the setting of routes per graph: all are processed together."""
 
 EndpointName = Annotated[str, Field(pattern=f"^{ENDPOINT_NAME}$")]
 EndpointKeys = dict[str, SecretStr]
-"""`Type` and what the endpoint's plugin takes; secret as a whole, as it may hold passwords."""
+"""`Type` and the keys of the endpoint's plugin; secret as a whole, as it may contain passwords."""
 
 
 class EventsSettings(Section):
@@ -74,7 +74,9 @@ class EventsSettings(Section):
     @field_validator("endpoints", mode="before")
     @classmethod
     def _render_values(cls, value: Any) -> Any:
-        """Values of a JSON file may be numbers and lists; each is read by its endpoint's plugin."""
+        """Convert values of a JSON file, which may be numbers and lists; the endpoint's plugin
+        parses each.
+        """
         if not isinstance(value, dict):
             return value
         return {

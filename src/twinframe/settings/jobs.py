@@ -1,4 +1,4 @@
-"""The section of imports and other work behind requests. It holds no values."""
+"""The settings section of import and delete jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads the settings: file and environment to checked, frozen sections. It opens nothing else."""
+"""Loads the settings from file and environment into checked, frozen sections."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ S = TypeVar("S", bound=Section)
 class Configuration:
     """The settings in force: the core's tree and the sections of plugins, by key path.
 
-    `origins` says where each value that is not a default comes from.
+    `origins` is the source of each value that is not a default.
     """
 
     settings: Settings
@@ -40,7 +40,7 @@ class Configuration:
     origins: Mapping[KeyPath, str] = field(default_factory=dict)
 
     def section(self, path: KeyPath, model: type[S]) -> S:
-        """The plugin section at `path`; its defaults when nothing set it."""
+        """Return the plugin section at `path`; its defaults when nothing set it."""
         found = self.sections.get(path)
         return found if isinstance(found, model) else model()
 
@@ -50,12 +50,12 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     places: Mapping[str, PluginPlace] | None = None,
 ) -> Configuration:
-    """Read, merge and check all settings; the environment wins over the file.
+    """Read, merge and check all settings; the environment takes precedence over the file.
 
     `config` is a JSON file (else the environment's `TWINFRAME_CONFIG`, else none); `environ`
-    defaults to the process's; `places` says by core section where sections of plugins may stand.
-    Raises `SettingsError` with one entry of `details` for everything that is wrong, or the
-    `PluginError` itself when a missing plugin is the only thing wrong.
+    defaults to the process's; `places` maps core sections to their plugin sections. Raises
+    `SettingsError` with one entry of `details` for each error, or the `PluginError` itself when a
+    missing plugin is the only one.
     """
     variables = os.environ if environ is None else environ
     reading = Reading(places or {})
@@ -91,7 +91,7 @@ def _choose_plugins(settings: Settings, reading: Reading) -> None:
             found = place.find(name)
         except PluginError as error:
             if any(error.message in told.message for told in reading.problems):
-                continue  # a key of its section has met the same plugin
+                continue  # a key of its section has found the same plugin
             detail = ErrorDetail(error.code, f"{section}__Provider={name}: {error.message}")
             reading.problems.append(detail)
             continue
@@ -134,7 +134,9 @@ def _merge(assignments: list[Assignment], problems: list[ErrorDetail]) -> Values
 
 
 def _put_below(held: Any, below: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """The mapping with `value` at these keys; what is no mapping on the way gives way."""
+    """Return the mapping with `value` at these keys, replacing values on the way that are no
+    mappings.
+    """
     kept = held if isinstance(held, dict) else {}
     name, *rest = below
     if rest:
@@ -173,7 +175,7 @@ def _build_detail(
     kind: str,
     values: Values,
 ) -> ErrorDetail:
-    """Say which key, what it holds, where that came from, and what would be right."""
+    """Build the error: the key, its value, the value's source, and what would be right."""
     at = (*path, *(str(part) for part in location))
     key, key_path = _find_leaf(model, path, location)
     if key is None:  # a rule over several keys of one section

@@ -1,4 +1,4 @@
-"""The section of memory: what a service may hold for its clients. It counts nothing."""
+"""The settings section of memory: the limits on what a service holds for its clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of operating the service: metrics, traces, rates of callers. They switch nothing on."""
+"""The settings sections for operating the service: metrics, traces, rates of callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings as text: the effective tree with sources, and the reference page. It reads nothing."""
+"""Renders settings as text: the effective tree with sources, and the reference page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EffectiveSetting:
 
 @dataclass(frozen=True, slots=True)
 class PluginReference:
-    """A plugin's section for the reference page: where it stands and what brings it."""
+    """A plugin's section for the reference page: its path and its distribution."""
 
     path: KeyPath
     model: type[Section]
@@ -34,7 +34,7 @@ class PluginReference:
 
 
 def list_effective(configuration: Configuration) -> tuple[EffectiveSetting, ...]:
-    """All settings in force, in the order of the tree; sections of plugins stand last."""
+    """List all settings in force, in the order of the tree; sections of plugins come last."""
     roots: list[tuple[KeyPath, Section]] = [((), configuration.settings)]
     roots += configuration.sections.items()
     return tuple(
@@ -45,7 +45,7 @@ def list_effective(configuration: Configuration) -> tuple[EffectiveSetting, ...]
 
 
 def render_reference(plugins: Iterable[PluginReference]) -> str:
-    """The page `docs/reference/settings.md`."""
+    """Render the page `docs/reference/settings.md`."""
     parts = [_INTRODUCTION]
     for key in read_keys(Settings).values():
         if key.section is not None:

@@ -1,4 +1,4 @@
-"""What all sections of settings are made of: their base, units, TLS and forms of addresses."""
+"""The base class of all settings sections, with shared units, TLS settings and address checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Bytes = Annotated[int, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
 
 LOOPBACK_BINDS: Final = ("127.", "localhost:", "[::1]:", "unix:")
-"""What a bind begins with that no other machine reaches."""
+"""The prefixes of bind addresses that no other machine can reach."""
 
 _BIND: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+", re.IGNORECASE)
@@ -44,7 +44,7 @@ class Section(BaseModel):
     @classmethod
     def _refuse_truth_as_number(cls, value: Any, info: ValidationInfo) -> Any:
         number = cls.model_fields[info.field_name or ""].annotation in (int, float)
-        if number and isinstance(value, bool):  # to Python `true` is 1
+        if number and isinstance(value, bool):  # in Python `true` is 1
             raise ValueError("must be a number, not true or false")
         return value
 
@@ -63,7 +63,10 @@ class TlsSettings(Section):
 
 
 def check_bind(value: str) -> str:
-    """The address to listen on, unchanged. Raises `ValueError` for another form."""
+    """Check the address to listen on and return it unchanged.
+
+    Raises `ValueError` for another form.
+    """
     if value.startswith("unix:/"):
         return value
     found = _BIND.fullmatch(value)
@@ -73,12 +76,12 @@ def check_bind(value: str) -> str:
 
 
 def is_origin(value: str) -> bool:
-    """Whether this is scheme and authority and nothing else."""
+    """Return whether this is scheme and authority and nothing else."""
     return _ORIGIN.fullmatch(value) is not None
 
 
 def check_endpoint(value: str) -> str:
-    """The URL of an endpoint that secrets or keys come from, unchanged; empty is none.
+    """Check the URL of an endpoint for secrets or keys and return it unchanged; empty is none.
 
     SEC: plain HTTP only to this machine, no user information, no fragment. Raises `ValueError`.
     """

@@ -1,4 +1,4 @@
-"""What a section class looks like from outside: its keys, their types in words. No values."""
+"""Describes a section class: its keys, and their types in words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Key:
 
 @cache
 def read_keys(model: type[Section]) -> dict[str, Key]:
-    """The keys of a section by their case-folded name, in the order of the class."""
+    """Return the keys of a section by their case-folded name, in the order of the class."""
     keys = {}
     for field, info in model.model_fields.items():
         name = info.alias or field
@@ -61,19 +61,19 @@ def read_keys(model: type[Section]) -> dict[str, Key]:
 
 
 def find_nearest(name: str, known: list[str]) -> str:
-    """The name in `known` that `name` was probably meant to be, or empty."""
+    """Return the name in `known` that `name` was probably meant to be, or empty."""
     by_fold = {candidate.casefold(): candidate for candidate in known}
     found = get_close_matches(name.casefold(), list(by_fold), n=1, cutoff=0.6)
     return by_fold[found[0]] if found else ""
 
 
 def render_key(path: KeyPath) -> str:
-    """The key as it is written in the environment."""
+    """Render the key as it is written in the environment."""
     return "__".join(path)
 
 
 def render_type(info: FieldInfo) -> str:
-    """The values a key takes, in words that complete «must be …»."""
+    """Describe the values that a key accepts, in words that complete «must be …»."""
     return _describe(info.annotation, tuple(info.metadata))
 
 

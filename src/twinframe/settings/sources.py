@@ -1,4 +1,6 @@
-"""Reads settings file and environment into assignments of known keys. It checks no value."""
+"""Reads settings file and environment into assignments of known keys, without checking the
+values.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from twinframe.settings.shape import Key, KeyPath, find_nearest, read_keys, rend
 from twinframe.settings.tree import Settings
 
 ROOT = ""
-"""Stands for the tree itself among the sections that hold sections of plugins."""
+"""Represents the tree itself among the sections that contain sections of plugins."""
 
 UNKNOWN = "UnknownSetting"
 INVALID = "InvalidSetting"
@@ -24,7 +26,7 @@ INVALID = "InvalidSetting"
 
 @dataclass(frozen=True, slots=True)
 class PluginSection:
-    """The settings section of one installed plugin: the name it stands under, and its class."""
+    """The settings section of one installed plugin: its name in the tree, and its class."""
 
     name: str
     model: type[Section]
@@ -32,13 +34,13 @@ class PluginSection:
 
 @dataclass(frozen=True, slots=True)
 class PluginPlace:
-    """A section of the core, or the tree itself, that holds the sections of one seam's plugins.
+    """A section of the core, or the tree itself, that contains the sections of one seam's plugins.
 
-    A plugin `api` stands under its name and `suffix`: `Authorization__ApiProvider`. `find` gives
-    the section of an installed plugin, None if it has no settings, else it raises `PluginError`.
+    A plugin `api` is under its name and `suffix`: `Authorization__ApiProvider`. `find` returns the
+    section of an installed plugin, None if it has no settings, else it raises `PluginError`.
     `names` are the installed plugins; `choose` is the one in use, None when the seam is off.
-    `known` are this project's plugins, installed or not: one of them that is missing is an error
-    that says how to get it.
+    `known` are this project's plugins, installed or not: a missing one of them is an error that
+    says how to get it.
     """
 
     suffix: str
@@ -50,7 +52,7 @@ class PluginPlace:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A value given to the key `path`, or to its element `below`, by `origin`."""
+    """A value of the key `path`, or of its element `below`, from `origin`."""
 
     path: KeyPath
     below: tuple[str, ...]
@@ -60,7 +62,7 @@ class Assignment:
 
 @dataclass(slots=True)
 class Reading:
-    """What the sources hold: assignments by rising precedence, and everything wrong so far."""
+    """The contents of the sources: assignments by rising precedence, and all errors so far."""
 
     places: Mapping[str, PluginPlace]
     assignments: list[Assignment] = field(default_factory=list)
@@ -68,12 +70,14 @@ class Reading:
     problems: list[ErrorDetail] = field(default_factory=list)
 
     def read_file(self, path: Path) -> None:
-        """Take the keys of a JSON file. Raises `SettingsError` when it cannot be read at all."""
+        """Read the keys of a JSON file. Raises `SettingsError` when it cannot be read at all."""
         document = _read_document(path)
         self._read_members(Settings, (), document, lambda where: f"{path}#{where}", "")
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
-        """Take the keys `Section__Key…` whose first part is a section; others belong to others."""
+        """Read the keys `Section__Key…` whose first part is a section; other variables are
+        ignored.
+        """
         seen: dict[str, str] = {}
         for variable in sorted(environ, key=_environment_order):
             parts = variable.split("__")
@@ -87,7 +91,7 @@ class Reading:
             self._read_variable(variable, parts, environ[variable])
 
     def _is_section(self, name: str) -> bool:
-        """Whether it is a section of the tree, one of an installed plugin included."""
+        """Return whether it is a section of the tree, including those of installed plugins."""
         if name.casefold() in read_keys(Settings):
             return True
         place = self.places.get(ROOT)
@@ -164,7 +168,7 @@ class Reading:
         if place is not None:
             names = tuple(place.names())
             known += [render_section_name(plugin, place.suffix) for plugin in names]
-            # NOTE: at the root most names that are unknown were meant for sections of the core.
+            # NOTE: at the root most unknown names were meant for sections of the core.
             meant = path or name.casefold() in _fold_all((*names, *place.known))
             if meant and nested and name.casefold().endswith(place.suffix.casefold()):
                 return self._find_plugin_key(place, path, name, origin)
@@ -209,9 +213,9 @@ class Reading:
 
 
 def find_near_misses(environ: Mapping[str, str], plugins: Iterable[str] = ()) -> list[str]:
-    """Keys that are passed over though they look like ours, with what was probably meant.
+    """List ignored keys that look like ours, with what was probably meant.
 
-    `plugins` are those whose sections stand in the tree itself.
+    `plugins` are those whose sections are in the tree itself.
     """
     sections = [key.name for key in read_keys(Settings).values()]
     sections += [render_section_name(plugin, "") for plugin in plugins]
@@ -230,7 +234,7 @@ def find_near_misses(environ: Mapping[str, str], plugins: Iterable[str] = ()) ->
 
 
 def render_section_name(plugin: str, suffix: str) -> str:
-    """The name under which the settings of `plugin` stand: `sqlite` -> `Sqlite`."""
+    """Render the name of the settings of `plugin`: `sqlite` -> `Sqlite`."""
     return plugin[:1].upper() + plugin[1:] + suffix
 
 
@@ -239,7 +243,7 @@ def _fold_all(names: Iterable[str]) -> set[str]:
 
 
 def build_section_key(section: PluginSection) -> Key:
-    """A plugin's section as if it were a key of the core's tree."""
+    """Build a plugin's section as if it were a key of the core's tree."""
     return Key(section.name, FieldInfo.from_annotation(section.model), section.model)
 
 
@@ -275,7 +279,7 @@ def _read_document(path: Path) -> dict[str, Any]:
 
 
 def _parse_json(text: str) -> object:
-    """The value that `text` is in JSON; `text` itself, for the checks to refuse, if it is none."""
+    """Parse `text` as JSON; return `text` itself if it is none, for the checks to refuse."""
     try:
         return json.loads(text, object_pairs_hook=_build_object, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -301,7 +305,7 @@ def _refuse_constant(name: str) -> object:
 
 
 def _environment_order(variable: str) -> tuple[tuple[int, int, str], ...]:
-    """Whole values before their elements, elements by number."""
+    """Sort whole values before their elements, elements by number."""
     return tuple(
         (0, int(part), "") if part.isdecimal() else (1, 0, part.casefold())
         for part in variable.split("__")
@@ -309,7 +313,7 @@ def _environment_order(variable: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def iterate_leaves(model: type[Section], path: KeyPath) -> Iterator[tuple[KeyPath, Key]]:
-    """Every key below a section that holds a value, in the order of the classes."""
+    """Yield every key below a section that holds a value, in the order of the classes."""
     for key in read_keys(model).values():
         if key.section is None:
             yield (*path, key.name), key

@@ -1,4 +1,4 @@
-"""The settings tree: frozen values with their meaning, units and defaults. It reads nothing."""
+"""The core's settings tree: frozen values with their description, units and defaults."""
 
 from __future__ import annotations
 
@@ -371,6 +371,6 @@ class Settings(Section):
 
     @property
     def checks_permissions(self) -> bool:
-        """Whether callers need permissions: unless told, as soon as they need credentials."""
+        """Whether callers need permissions: by default, if they need credentials."""
         wanted = self.authorization.enabled
         return self.authentication.asks if wanted is None else wanted

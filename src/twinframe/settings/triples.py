@@ -1,4 +1,4 @@
-"""Settings of what only RDF gives: exports of a graph as triples, and its SPARQL endpoint."""
+"""The settings sections of RDF: exports of a graph as triples, and the SPARQL endpoint."""
 
 from __future__ import annotations
 

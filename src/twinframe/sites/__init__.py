@@ -1,1 +1,1 @@
-"""The site seam: pages that plugins serve beside the API. It serves none itself."""
+"""The interface of sites: pages that plugins serve beside the API."""
