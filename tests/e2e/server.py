@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -20,13 +21,27 @@ from typing import Self
 
 import trustme
 
+_HELD: list[socket.socket] = []
+
 
 def free_port() -> int:
-    """A loopback port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A loopback port that nobody listens on, and that the system gives nobody else.
+
+    NOTE: it stays bound for all of the run. Who binds it by its number with SO_REUSEADDR, as
+    servers do, may; whoever asks for any port gets another.
+    """
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    _HELD.append(held)
+    port: int = held.getsockname()[1]
+    return port
+
+
+@atexit.register
+def _release() -> None:
+    for held in _HELD:
+        held.close()
 
 
 @dataclass(frozen=True, slots=True)
