@@ -15,6 +15,7 @@ import pytest
 from tests.unit.graph.conftest import World, build_sqlite
 from twinframe.errors import (
     ImportFileInvalid,
+    MemoryExhausted,
     MemoryLimitExceeded,
     ModelAlreadyExists,
     ModelParsingFailed,
@@ -22,8 +23,9 @@ from twinframe.errors import (
 from twinframe.graph import model_uploads
 from twinframe.graph.context import GraphContext
 from twinframe.graph.model_uploads import parse_upload
+from twinframe.graph.portable import importing as importing_module
 from twinframe.graph.portable.exporting import write_graph
-from twinframe.graph.portable.importing import Importer
+from twinframe.graph.portable.importing import FileReader, Importer, RawChunk
 from twinframe.graph.portable.progress import BEGIN, Finding, Progress, load_progress
 from twinframe.memory import MemoryAccount, Part
 from twinframe.settings import Settings
@@ -430,3 +432,31 @@ def test_a_section_of_models_takes_from_the_account_and_gives_it_back(empty: Wor
     importing.context.memory = memory = MemoryAccount(1_000_000)
     assert empty.do(importing.run(File().models(*models).render())).models == 20
     assert memory.used == 0
+
+
+def test_a_chunk_of_rows_takes_from_the_account_and_gives_it_back(
+    empty: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    importing = Importing(empty.store)
+    importing.context.memory = memory = MemoryAccount(64_000_000)
+    held: list[int] = []
+    parse = FileReader.parse
+
+    def look(reader: FileReader, chunk: RawChunk, breath: float = 0.0) -> Any:
+        held.append(memory.read_held(Part.IMPORTS))
+        return parse(reader, chunk, breath)
+
+    monkeypatch.setattr(FileReader, "parse", look)
+    file = File().models()
+    data = file.section("Twins", *(file.twin(f"t{at}") for at in range(1200))).render()
+    assert empty.do(importing.run(data)).twins == 1200
+    assert len(held) == 3
+    assert min(held) > 200 * 80
+    assert memory.used == 0
+    monkeypatch.setattr(importing_module, "_PAUSES", (0.0,))
+    importing.context.memory = full = MemoryAccount(64_000_000)
+    others = full.hold(Part.WRITES, 63_995_000)
+    more = File().models().section("Twins", *(file.twin(f"u{at}") for at in range(1200)))
+    with pytest.raises(MemoryExhausted):
+        empty.do(importing.run(more.render()))
+    assert full.used == others.size

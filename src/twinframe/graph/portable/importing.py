@@ -17,6 +17,7 @@ from twinframe.errors import (
     EmptyBody,
     ImportFileInvalid,
     InvalidArgument,
+    MemoryExhausted,
     StorageBusy,
     TwinframeError,
 )
@@ -35,7 +36,7 @@ from twinframe.graph.portable.sections import (
 )
 from twinframe.graph.portable.twin_lines import TwinChunk
 from twinframe.graph.portable.values import Numbered
-from twinframe.memory import Part
+from twinframe.memory import Hold, Part
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction
@@ -46,6 +47,8 @@ _COPIES: Final = 2
 """Copies of the text of a model: its line, and the stored form."""
 _MODEL_BYTES: Final = 1024
 """The bytes that are kept of a model beside its text until it is stored."""
+_ROW_COPIES: Final = 8
+"""What a chunk of rows takes, in sizes of its text: the lines, their values, the stored forms."""
 _PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 T = TypeVar("T")
 
@@ -87,11 +90,15 @@ class Chunk(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RawChunk:
-    """Unparsed lines of one section of the file; `end` is the number of the last."""
+    """Unparsed lines of one section of the file; `end` is the number of the last.
+
+    `memory` is what they will take until they are stored, but for models: the reader holds that.
+    """
 
     section: Section
     lines: Sequence[Numbered[bytes]]
     end: int
+    memory: int = 0
 
 
 def keep_nothing(
@@ -178,7 +185,8 @@ class FileReader:
 
     def _take(self, end: int) -> RawChunk:
         assert self._section is not None  # noqa: S101  # lines are of a section
-        chunk = RawChunk(self._section, self._open, end)
+        memory = 0 if self._section is Section.MODELS else self._size * _ROW_COPIES
+        chunk = RawChunk(self._section, self._open, end, memory)
         self._open, self._size = [], 0
         return chunk
 
@@ -272,14 +280,16 @@ class Importer:
         reader = FileReader(self._context, source, start)
         breath = BREATH_SECONDS if pause else 0.0
         progress = start
+        held = self._context.memory.hold(Part.IMPORTS)
         waiting: asyncio.Task[_Prepared | None] | None = None
         try:
-            prepared = await self._prepare(reader, breath)
+            prepared = await self._prepare(reader, held, breath)
             while prepared is not None:
                 # PERF: the next chunk is read, parsed and validated while this one is written.
-                waiting = asyncio.create_task(self._prepare(reader, breath))
+                waiting = asyncio.create_task(self._prepare(reader, held, breath))
                 progress = await self._store(prepared, progress, pause)
                 reader.forget(prepared.section)
+                held.shrink(prepared.memory)
                 await asyncio.sleep(pause)
                 prepared = await waiting
         finally:
@@ -287,30 +297,30 @@ class Importer:
                 waiting.cancel()
                 await asyncio.wait([waiting])
             reader.forget(Section.MODELS)
+            held.release()
         return await self._finish(reader.header, progress)
 
-    async def _prepare(self, reader: FileReader, breath: float) -> _Prepared | None:
+    async def _prepare(self, reader: FileReader, held: Hold, breath: float) -> _Prepared | None:
+        raw = await asyncio.to_thread(reader.read_chunk)
+        if raw is None:
+            return None
+        await _insist(lambda: _grow(held, raw.memory))
         # PERF: not in the threads of `scan`, whose low priority makes them hold the interpreter
         # lock while they are descheduled, so that all others would wait for it.
-        prepared = await asyncio.to_thread(self._parse, reader, breath)
-        if prepared is None:
-            return None
+        prepared = await asyncio.to_thread(self._parse, reader, raw, breath)
         chunk, timeout = prepared.chunk, self._context.settings.query.timeout
         if chunk.looks:
             await _insist(lambda: self._context.runner.scan(chunk.look, timeout))
             await asyncio.to_thread(chunk.judge, breath)
         return prepared
 
-    def _parse(self, reader: FileReader, breath: float) -> _Prepared | None:
-        raw = reader.read_chunk()
-        if raw is None:
-            return None
+    def _parse(self, reader: FileReader, raw: RawChunk, breath: float) -> _Prepared:
         if raw.section is Section.MODELS:
             models = ModelSection(self._context, reader.header, raw.lines, breath)
-            return _Prepared(models, raw.section, raw.end, models.findings)
+            return _Prepared(models, raw.section, raw.end, models.findings, raw.memory)
         values, findings = reader.parse(raw, breath)
         chunk = _CHUNKS[raw.section](self._context, reader.header, values, breath)
-        return _Prepared(chunk, raw.section, raw.end, findings)
+        return _Prepared(chunk, raw.section, raw.end, findings, raw.memory)
 
     async def _store(self, prepared: _Prepared, before: Progress, pause: float) -> Progress:
         last = prepared.chunk.parts - 1
@@ -356,6 +366,7 @@ class _Prepared:
     section: Section
     end: int
     findings: Sequence[Finding]
+    memory: int
 
 
 _MakeChunk: TypeAlias = Callable[
@@ -367,11 +378,15 @@ _CHUNKS: Final[Mapping[Section, _MakeChunk]] = {
 }
 
 
+async def _grow(held: Hold, size: int) -> None:
+    held.grow(size)
+
+
 async def _insist(call: Callable[[], Awaitable[T]]) -> T:
-    """Retry while the store is busy, for a while: an import has time."""
+    """Retry while the store is busy or others hold the memory, for a while: an import has time."""
     for pause in _PAUSES:
         try:
             return await call()
-        except StorageBusy:
+        except (StorageBusy, MemoryExhausted):
             await asyncio.sleep(pause)
     return await call()
