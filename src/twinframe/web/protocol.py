@@ -7,8 +7,6 @@ route and no resource.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,6 +37,7 @@ from twinframe.web.framing import (
     build_limits,
     check_head,
 )
+from twinframe.web.turns import Followers, Turns
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
@@ -58,7 +57,6 @@ FREE_BYTES = 16 * 1024
 """So much of a body is not charged. PERF: most bodies are smaller, and cost no accounting."""
 LARGE_BYTES = 64 * 1024
 """A body larger than this is read in turns with others."""
-TURN_SECONDS = 0.001
 SLICE_BYTES = 2048
 """So much is parsed at once. PERF: 256 KiB, one read, may have 8,000 requests: 100 ms of work."""
 PIPELINED_BYTES = 4096
@@ -101,29 +99,6 @@ class PacedFlow(FlowControl):
         """Read no more, whoever else asks for it."""
         self.blocked = True
         self.pause_reading()
-
-
-class Turns:
-    """Lets connections with large bodies read one after another, each a piece, at a steady pace.
-
-    PERF: a hundred of them, each with 256 KiB to be read, would stop the event loop for 20 ms at a
-    time. So they get 128 MB a second together.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: deque[Callable[[], None]] = deque()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def line_up(self, go_on: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
-        """Call `go_on` when it is its turn."""
-        self._waiting.append(go_on)
-        if self._timer is None:
-            self._timer = loop.call_later(TURN_SECONDS, self._serve, loop)
-
-    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._waiting.popleft()()
-        waits = bool(self._waiting)
-        self._timer = loop.call_later(TURN_SECONDS, self._serve, loop) if waits else None
 
 
 class Sweeper:
@@ -189,6 +164,7 @@ class GuardedProtocol(HttpToolsProtocol):
     limits: ClassVar[Limits]
     sweeper: ClassVar[Sweeper]
     turns: ClassVar[Turns]
+    followers: ClassVar[Followers]
     crowd: ClassVar[Crowd[GuardedProtocol]]
     memory: ClassVar[MemoryAccount]
 
@@ -239,6 +215,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.sweeper.forget(self)
+        self.followers.leave(self)
         self.crowd.leave(self)
         super().connection_lost(exc)
         self._waiting, self._rest = None, b""
@@ -413,6 +390,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         # NOTE: stands for uvicorn's method of this name, without its keep-alive timer.
         self.server_state.total_requests += 1
+        self.followers.leave(self)
         if self._held.size and not (self.pipeline or self._rest):
             self._held.release()
         if self.transport.is_closing():
@@ -421,10 +399,29 @@ class GuardedProtocol(HttpToolsProtocol):
             self.loop.call_soon(self._go_on)
         self.flow.resume_reading()
         if self.pipeline:
-            cycle, app = self.pipeline.pop()
+            self.followers.line_up(self)
+        else:
+            self._end_requests()
+
+    def begin_next(self) -> bool:
+        """Begin the request that waits; False when there is none, or its client takes nothing."""
+        is_answered = self._served is None or self._served.response_complete
+        if self.transport.is_closing() or not is_answered:
+            return False
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+        elif self.pipeline:
+            waiting = cycle, _ = self.pipeline.pop()
             self._held.shrink(PIPELINED_BYTES + len(cycle.body))
-            self._start_asgi_task(cycle, app)
-        elif self._fault is not None:
+        else:  # it was refused meanwhile
+            self._end_requests()
+            return False
+        self._start_asgi_task(*waiting)
+        return self._waiting is None
+
+    def _end_requests(self) -> None:
+        """All that was asked is answered."""
+        if self._fault is not None:
             self._write_fault(self._fault)
         elif self._phase is Phase.ANSWER:
             self._phase = Phase.IDLE
@@ -499,9 +496,8 @@ class GuardedProtocol(HttpToolsProtocol):
         super().resume_writing()
         self._owed.release()
         if self._waiting is not None and not self.transport.is_closing():
-            waiting, self._waiting = self._waiting, None
             self.flow.resume_reading()
-            self._start_asgi_task(*waiting)
+            self.followers.line_up(self)
 
     # --- making room ----------------------------------------------------------------------------
 
@@ -629,6 +625,7 @@ def build_protocol(
         "limits": limits,
         "sweeper": Sweeper(limits.sweep_seconds),
         "turns": Turns(),
+        "followers": Followers(),
         "crowd": Crowd(limits.address_connections),
         "memory": memory,
     }
