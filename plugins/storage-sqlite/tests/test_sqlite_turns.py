@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from twinframe.errors import QueryTimeout
+from twinframe.storage.turns import Turns, _Holder, share_turns
+from twinframe_storage_sqlite import statements
 from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.store import SqliteGraphStore
-from twinframe_storage_sqlite.turns import Turns, _Holder, share_turns
 
 COUNT = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) {}"
 COUNT = COUNT.format("SELECT count(*) FROM n")
@@ -147,6 +148,17 @@ class TestSessions:
         sessions[0]._turns._holders["holder"] = _never_lapses()
         with sessions[0].snapshot():
             assert sessions[0].read_all(COUNT, (100_000,)) == [(100_000,)]
+
+    def test_what_is_done_with_rows_waits_for_its_turn_when_it_is_long(
+        self, sessions: list[SqliteSession], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sessions[0]._turns._holders["holder"] = _never_lapses()
+        with sessions[0].snapshot(time.monotonic() + 0.3):
+            monkeypatch.setattr(statements, "_SECONDS_UNTIL_LONG", -1.0)
+            with pytest.raises(QueryTimeout):
+                sessions[0].check_deadline()
+        with sessions[0].snapshot():
+            sessions[0].check_deadline()
 
     def test_the_steps_of_a_long_statement_are_counted(self, sessions: list[SqliteSession]) -> None:
         def count(rows: int) -> int:

@@ -14,9 +14,9 @@ from twinframe.evaluator.labels import compile_labels, find_label_names
 from twinframe.evaluator.reader import GraphReader, Hop
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.values import Node, Relationship
+from twinframe.storage.turns import Turns
 from twinframe_storage_sqlite.labels import LabelSets, read_label_sets
 from twinframe_storage_sqlite.statements import Row, SqlValue, StatementRunner
-from twinframe_storage_sqlite.turns import Turns
 
 _HOPS_AT_ONCE: Final = 500
 

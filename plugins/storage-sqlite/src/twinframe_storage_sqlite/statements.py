@@ -11,8 +11,8 @@ from typing import Any, Final
 import apsw
 
 from twinframe.errors import QueryTimeout, StorageError, TwinframeError
+from twinframe.storage.turns import Turns, share_turns
 from twinframe_storage_sqlite.errors import EngineError, build_error
-from twinframe_storage_sqlite.turns import Turns, share_turns
 
 SqlValue = None | int | float | bytes | str
 Bindings = tuple[SqlValue, ...] | Mapping[str, SqlValue]
@@ -31,6 +31,9 @@ _LEAST_STEPS: Final = 20
 # every 4 ms, and is scheduled in turn with the other long ones.
 _CHECKS_UNTIL_LONG: Final = 20
 _STEPS_PER_LONG_CHECK: Final = 100_000
+
+_SECONDS_UNTIL_LONG: Final = 0.02
+_LATE: Final = "The query ran longer than it may (Query__Timeout) and was stopped."
 
 _BYTES_PER_LOOK: Final = 4 * 1024 * 1024
 
@@ -72,6 +75,7 @@ class StatementRunner:
         self._steps_per_check = self._steps_to_next = _STEPS_PER_CHECK
         self._is_long = False
         self._takes_turns = False
+        self._begun = 0.0
         self._look: Callable[[], None] = _look_away
         self._read = 0
 
@@ -102,7 +106,7 @@ class StatementRunner:
         one's.
 
         With a deadline, statements that take longer than 4 ms are scheduled in turn with the
-        others.
+        others. So is other work on their rows after 20 ms, at each `check_deadline`.
         """
         if self._depth:
             with self._nested(deadline):
@@ -138,6 +142,7 @@ class StatementRunner:
         self._steps, self._most_steps, self.is_short = 0, most, most is not None
         # NOTE: without a deadline the reader may be the event loop, which must not wait.
         self._takes_turns = deadline is not None and most is None
+        self._begun = time.monotonic()
         self._checks, self._is_long = 0, False
         self._look_every(steps_per_check)
         self._steps_to_next = steps_per_check
@@ -237,7 +242,11 @@ class StatementRunner:
         if not self._depth:
             return
         if self._is_over():
-            raise QueryTimeout("The query ran longer than it may (Query__Timeout) and was stopped.")
+            raise QueryTimeout(_LATE)
+        # NOTE: here the work on the rows is long, not the statement.
+        is_long = self._takes_turns and time.monotonic() - self._begun > _SECONDS_UNTIL_LONG
+        if is_long and self._turns.breathe(self, self._is_over):
+            raise QueryTimeout(_LATE)
         if self._is_long:  # NOTE: the next statement may be short again
             self._checks, self._is_long = 0, False
             self._look_every(_STEPS_TO_FIRST_CHECK)

@@ -22,6 +22,7 @@ from twinframe.storage.base import (
 )
 from twinframe.storage.epochs import renew_epoch
 from twinframe.storage.indexes import PropertyIndexes
+from twinframe.storage.turns import share_turns
 from twinframe_storage_sqlite import indexes
 from twinframe_storage_sqlite.connection import open_reader
 from twinframe_storage_sqlite.copies import (
@@ -37,7 +38,6 @@ from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import SqlValue
 from twinframe_storage_sqlite.transaction import SqliteTransaction
-from twinframe_storage_sqlite.turns import share_turns
 from twinframe_storage_sqlite.verify import verify_graph
 from twinframe_storage_sqlite.writing import FileWriter
 

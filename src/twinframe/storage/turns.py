@@ -1,4 +1,4 @@
-"""A CPU scheduler for long statements: a limited number of them run in a process at one time."""
+"""A CPU scheduler for long queries: a limited number of them run in a process at one time."""
 
 from __future__ import annotations
 
