@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -17,8 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from twinframe.errors import LimitExceeded, QueryTimeout, StorageBusy, StorageFull
-from twinframe.storage.base import GraphStore
+from twinframe.errors import (
+    LimitExceeded,
+    MemoryExhausted,
+    QueryTimeout,
+    StorageBusy,
+    StorageFull,
+)
+from twinframe.storage.base import CannotRun, GraphStore
 from twinframe.storage.triples import QueryForm
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.contracts.removal import BackupContract, RemovalContract
@@ -30,9 +37,10 @@ from twinframe_storage_rdf.engines.process import ProcessEngine
 from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
-from twinframe_storage_rdf.storeprocess import apart, server
+from twinframe_storage_rdf.storeprocess import apart, running, server
 from twinframe_storage_rdf.storeprocess.apart import ShortQueries
-from twinframe_storage_rdf.storeprocess.frames import Files, Kind, Status, pack_pair
+from twinframe_storage_rdf.storeprocess.frames import Files, Kind, Request, Status, pack_pair
+from twinframe_storage_rdf.storeprocess.pieces import Pieces
 from twinframe_storage_rdf.terms import Iri
 
 PARTS = tuple(part for part in GraphStoreContract.__bases__ if part is not RemovalContract)
@@ -430,19 +438,25 @@ def test_a_full_store_answers_reads_until_there_is_room_to_reopen_it(
     serving = server.StoreServer(files, 5, 2**20)
     engine = serving._engine
     engine.open()
+
+    def answer(kind: Kind, body: bytes) -> tuple[Status, bytes]:
+        request = Request(kind, 0, 0, body)
+        with socket.socket() as nobody:
+            return serving._answer(request, Pieces(nobody, request))
+
     monkeypatch.setattr(engine, "has_room", lambda: False)
     write = pack_pair("ASK {}", "INSERT DATA { <a:a> <a:b> <a:c> }")
     with monkeypatch.context() as full:
         full.setattr(engine, "apply", refuse)
         for _ in range(2):
-            assert serving._answer(Kind.APPLY, 0, write) == (Status.FULL, b"no room")
+            assert answer(Kind.APPLY, write) == (Status.FULL, b"no room")
             assert not serving._must_reopen()
-            assert serving._answer(Kind.ASK, 0, b"ASK {}") == (Status.TRUTH, b"1")
+            assert answer(Kind.ASK, b"ASK {}") == (Status.TRUTH, b"1")
         full.setattr(engine, "_unsynced", True)
         assert serving._must_reopen(), "readers see what was refused"
     monkeypatch.setattr(engine, "has_room", lambda: True)
     with pytest.raises(_Ended, match=str(server._EXIT_FULL)):
-        serving._answer(Kind.APPLY, 0, write)
+        answer(Kind.APPLY, write)
     engine.close()
 
 
@@ -489,3 +503,128 @@ def test_of_children_that_take_too_much_together_the_largest_gives_way(
     assert crowd.look(1)
     crowd.leave(1)
     assert not crowd.look(2)
+
+
+LARGE = (
+    "SELECT ?id ?text { GRAPH ?g { ?t <urn:twinframe:vocabulary:id> ?id . ?t <urn:text> ?text } }"
+)
+
+
+def add_large(engine: ProcessEngine, count: int, size: int) -> None:
+    """Resources with an id and a text, which has what rows are told apart by."""
+    text = ("x" * size + '"}},{"').replace('"', '\\"')
+    data = " ".join(
+        f'<urn:large:{n}> <urn:twinframe:vocabulary:id> "l{n}" ; <urn:text> "{text}" .'
+        for n in range(count)
+    )
+    update = f"INSERT DATA {{ GRAPH <urn:large> {{ {data} }} }}"
+    engine._request(Kind.APPLY, pack_pair("ASK {}", update), time.monotonic() + 60, 0)
+
+
+@pytest.mark.parametrize("name", ["select", "query"])
+def test_rows_of_a_large_answer_come_some_at_a_time(
+    engine: ProcessEngine, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_large(engine, 40, 300_000)
+    received: list[int] = []
+    exchange = engine._exchange
+
+    def count(*arguments: object) -> tuple[Status, bytes]:
+        answer = exchange(*arguments)  # type: ignore[arg-type]  # whatever it takes
+        received.append(len(answer[1]))
+        return answer
+
+    monkeypatch.setattr(engine, "_exchange", count)
+    read = getattr(engine, name)
+    rows = read(LARGE, time.monotonic() + 60)
+    first = next(rows)
+    assert sum(received) < 1_500_000 < max(received) * 40
+    found = [first, *rows]
+    assert sorted(row[0] for row in found) == sorted(f"l{n}" for n in range(40))
+    assert {row[1] for row in found} == {"x" * 300_000 + '"}},{"'}
+    assert max(received) < 200_000
+
+
+@pytest.mark.parametrize("name", ["select", "query"])
+def test_an_answer_that_is_left_half_read_ends_in_the_process_too(
+    engine: ProcessEngine, place: Path, name: str
+) -> None:
+    add_large(engine, 40, 300_000)
+    process, free = find_process(place), len(engine._free)
+    for _ in range(20):
+        rows = getattr(engine, name)(LARGE, time.monotonic() + 60)
+        next(rows)
+        rows.close()
+    assert len(engine._free) <= free + 1
+    while _list_children(process):
+        time.sleep(0.02)
+    assert engine.ask("ASK {}")
+    assert find_process(place) == process
+
+
+def test_a_client_that_takes_its_time_ends_no_process(engine: ProcessEngine, place: Path) -> None:
+    """Only its own read is over, which holds nobody else up."""
+    add_large(engine, 40, 300_000)
+    process = find_process(place)
+    rows = engine.select(LARGE, time.monotonic() + 0.3)
+    next(rows)
+    time.sleep(running.GRACE + 1.0)
+    with pytest.raises(QueryTimeout):
+        list(rows)
+    assert find_process(place) == process
+
+
+@pytest.mark.parametrize("name", ["select", "query"])
+def test_what_is_read_small_is_declined_when_it_is_large(engine: ProcessEngine, name: str) -> None:
+    add_large(engine, 1, 100_000)
+    read = getattr(engine, name)
+    with engine.small_answers(50_000):
+        with pytest.raises(CannotRun):
+            read(LARGE)
+        assert list(read("SELECT (1 AS ?n) {}")) == [(1,)]
+    assert len(list(read(LARGE))) == 1
+
+
+def test_a_snapshot_that_ends_ends_what_was_left_half_read(store: GraphStore, place: Path) -> None:
+    put(store, *(build_twin_record(f"t{n}", text="x" * 300_000) for n in range(10)))
+    with reading(store) as session:
+        with session.snapshot(time.monotonic() + 60):
+            nodes = session.scan_nodes(None)
+            next(nodes)
+        with pytest.raises(StopIteration):
+            next(nodes)
+
+
+def test_the_memory_is_looked_at_while_much_is_read(store: GraphStore) -> None:
+    looks: list[int] = []
+
+    def look() -> None:
+        looks.append(1)
+        if len(looks) == 2:
+            raise MemoryExhausted("queries", "Memory__Bytes")
+
+    put(store, *(build_twin_record(f"t{n}", text="x" * 1_000_000) for n in range(14)))
+    with reading(store) as session, session.snapshot(time.monotonic() + 60):
+        session.watch_memory(look)
+        with pytest.raises(MemoryExhausted):
+            list(session.scan_nodes(None))
+
+
+def test_all_twins_come_in_order_and_never_all_at_once(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, *(build_twin_record(f"t{n:02}", text="x" * 200_000) for n in range(40)))
+    received: list[int] = []
+    exchange = ProcessEngine._exchange
+
+    def count(*arguments: object) -> tuple[Status, bytes]:
+        answer = exchange(*arguments)  # type: ignore[arg-type]  # whatever it takes
+        received.append(len(answer[1]))
+        return answer
+
+    monkeypatch.setattr(ProcessEngine, "_exchange", count)
+    with reading(store) as session, session.snapshot(time.monotonic() + 60):
+        twins = session.iterate_twins()
+        first = next(twins)
+        assert sum(received) < 2_000_000
+        assert [first.twin_id, *(twin.twin_id for twin in twins)] == [f"t{n:02}" for n in range(40)]

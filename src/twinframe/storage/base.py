@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -305,6 +305,14 @@ class GraphSession(GraphReader):
         """Call `look` from now on at intervals while much is read or processed; it raises when the
         process has too much memory. A session that cannot do this does nothing.
         """
+
+    def small_reads(self, most_bytes: int) -> AbstractContextManager[None]:
+        """Inside, a read of more than so many bytes may be declined with `CannotRun`, as soon as
+        the session knows: its caller does it again where it holds up nobody. A session that cannot
+        tell declines nothing.
+        """
+        del most_bytes
+        return nullcontext()
 
     def read_steps(self) -> int:
         """Return the work of the store's engine since the present snapshot began, about 20 ns a

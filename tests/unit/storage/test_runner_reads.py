@@ -448,3 +448,82 @@ def test_what_fails_before_its_answer_fails_and_after_it_is_answered() -> None:
         await runner.close()
 
     asyncio.run(main())
+
+
+class HeavyStore(PooledStore):
+    """A store in which reading an entry is declined where reads are to be small."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_end = threading.Event()
+
+    def session(self) -> GraphSession:
+        """A session whose entries are large."""
+        session = super().session()
+        small: list[int] = []
+
+        @contextmanager
+        def small_reads(most_bytes: int) -> Iterator[None]:
+            small.append(most_bytes)
+            yield
+            small.pop()
+
+        def read_entry(kind: str, key: str) -> bytes | None:
+            if small:
+                small.clear()
+                raise CannotRun("It is large.")
+            self.may_end.wait()
+            return b"large"
+
+        vars(session).update(small_reads=small_reads, read_entry=read_entry)
+        return session
+
+
+async def _read_small_beside_large() -> None:
+    store = HeavyStore()
+    store.open()
+    runner = StoreRunner(store, StorageSettings(query_queue=30))
+    try:
+        large = [
+            asyncio.ensure_future(runner.read(lambda session: session.read_entry("kind", "key")))
+            for _ in range(25)
+        ]
+        for _ in range(300):
+            assert await runner.read(lambda session: session.read_schema_version()) == 0
+        assert not any(one.done() for one in large)
+        store.may_end.set()
+        assert await asyncio.gather(*large) == [b"large"] * 25
+    finally:
+        store.may_end.set()
+        await runner.close()
+
+
+async def _read_too_many_large() -> None:
+    store = HeavyStore()
+    store.open()
+    runner = StoreRunner(store, StorageSettings(query_queue=2))
+    try:
+        large = [
+            asyncio.ensure_future(runner.read(lambda session: session.read_entry("kind", "key")))
+            for _ in range(5)
+        ]
+        done, _ = await asyncio.wait(large, return_when=asyncio.FIRST_COMPLETED)
+        while len(done) < 2:
+            more, _ = await asyncio.wait(set(large) - done, return_when=asyncio.FIRST_COMPLETED)
+            done |= more
+        assert {type(one.exception()) for one in done} == {StorageBusy}
+        assert await runner.read(lambda session: session.read_schema_version()) == 0
+        store.may_end.set()
+        found = await asyncio.gather(*large, return_exceptions=True)
+        assert found.count(b"large") == 3
+    finally:
+        store.may_end.set()
+        await runner.close()
+
+
+def test_large_reads_wait_for_one_another_and_nobody_waits_for_them() -> None:
+    asyncio.run(_read_small_beside_large())
+
+
+def test_of_large_reads_so_many_may_wait() -> None:
+    asyncio.run(_read_too_many_large())

@@ -58,9 +58,9 @@ class DraftView(View):
         self.known = Known(engine, queries, cache, load)
 
     @contextmanager
-    def snapshot(self, deadline: float | None) -> Iterator[None]:
+    def snapshot(self, deadline: float | None, *, ends_reads: bool = True) -> Iterator[None]:
         """The draft is its own snapshot: reads inside still see its writes."""
-        del deadline
+        del deadline, ends_reads
         yield
 
     def read_state(self) -> State:

@@ -51,10 +51,11 @@ class Queries:
 
     # --- twins ----------------------------------------------------------------------------------
 
-    def twins_by_id(self, ids: Iterable[str]) -> str:
-        """Twin rows of these ids."""
+    def twins_by_id(self, ids: Iterable[str], *, ordered: bool = False) -> str:
+        """Twin rows of these ids; `ordered` by id."""
         wanted = _values("?twin", map(v.build_twin_iri, ids))
-        return self._select(_TWIN_COLUMNS, f"{wanted} {_TWIN}")
+        order = f"ORDER BY {_ID}" if ordered else ""
+        return self._select(_TWIN_COLUMNS, f"{wanted} {_TWIN}", order)
 
     def twins_by_model(self, models: Sequence[str] | None) -> str:
         """Twin rows of all models, or of these."""
@@ -95,10 +96,13 @@ class Queries:
 
     # --- relationships --------------------------------------------------------------------------
 
-    def relationships_by_key(self, keys: Iterable[tuple[str, str]]) -> str:
-        """Relationship rows of these sources and ids."""
+    def relationships_by_key(
+        self, keys: Iterable[tuple[str, str]], *, ordered: bool = False
+    ) -> str:
+        """Relationship rows of these sources and ids; `ordered` by both."""
         wanted = _values("?r", (v.build_relationship_iri(*key) for key in keys))
-        return self._select(_RELATIONSHIP_COLUMNS, f"{wanted} {_RELATIONSHIP}")
+        order = f"ORDER BY {_SOURCE_ID} {_ID}" if ordered else ""
+        return self._select(_RELATIONSHIP_COLUMNS, f"{wanted} {_RELATIONSHIP}", order)
 
     def relationship_keys(self, places: range | None = None) -> str:
         """Source and id of all relationships, or of those whose source is at these places."""

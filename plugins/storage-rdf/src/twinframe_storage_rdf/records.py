@@ -5,6 +5,8 @@ one.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from heapq import merge
 from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeVar, cast
 
@@ -112,8 +114,11 @@ class Records:
         for places in self._slice():
             rows, differ = self._source.read(self.queries.twin_ids(places))
             ids += (cast("str", row[0]) for row in rows)
+        build = partial(self.queries.twins_by_id, ordered=True)
         for batch in batched(_sort(ids, differ.twins.keys())):
-            yield from sorted(self.read_twins(batch), key=_read_twin_id)
+            rows, differ = self._source.read(build(batch))
+            found = (read_twin_row(self.queries.names, row) for row in rows)
+            yield from _merge_ordered(found, differ.twins, _read_twin_id, batch)
 
     def scan_twins(self, models: frozenset[str] | None) -> Iterator[TwinRecord]:
         """The twins of these models; of all, if None."""
@@ -143,8 +148,11 @@ class Records:
         for places in self._slice():
             rows, differ = self._source.read(self.queries.relationship_keys(places))
             keys += (cast("RelationshipKey", row) for row in rows)
+        build = partial(self.queries.relationships_by_key, ordered=True)
         for batch in batched(_sort(keys, differ.relationships.keys())):
-            yield from sorted(self.read_relationships(batch), key=read_key)
+            rows, differ = self._source.read(build(batch))
+            found = map(read_relationship_row, rows)
+            yield from _merge_ordered(found, differ.relationships, read_key, batch)
 
     def _slice(self) -> Iterator[range | None]:
         """Yield all places in as many parts as hold some megabytes of the graph each.
@@ -360,6 +368,19 @@ def _merge_keyed(
         return found
     other = [record for at in keys if (record := differ.get(at)) is not None]
     return chain((record for record in found if key(record) not in differ), other)
+
+
+def _merge_ordered(
+    found: Iterator[T], differ: Mapping[Key, T | None], key: Callable[[T], Key], keys: Iterable[Key]
+) -> Iterator[T]:
+    """As `_merge_keyed`, for `found` and keys that both come in order.
+
+    SEC: what was found is given as it comes: all of a batch may take hundreds of megabytes.
+    """
+    if not differ:
+        return found
+    other = (record for at in keys if (record := differ.get(at)) is not None)
+    return merge((record for record in found if key(record) not in differ), other, key=key)
 
 
 def _merge_relationships(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import cast
 
@@ -65,6 +65,14 @@ class RdfSession(GraphSession):
         """Stop the running query of the present snapshot at its next row."""
         self._view.stop()
 
+    def watch_memory(self, look: Callable[[], None]) -> None:
+        """Call `look` behind each 4 MiB that are read."""
+        self._view.watch_memory(look)
+
+    def small_reads(self, most_bytes: int) -> AbstractContextManager[None]:
+        """Decline reads of more bytes, where the engine can tell."""
+        return self._view.small_reads(most_bytes)
+
     def read_steps(self) -> int:
         """Return the work of the engine: rows, or processor time where that is larger."""
         return self._view.steps
@@ -75,7 +83,7 @@ class RdfSession(GraphSession):
 
     def _one_state(self) -> AbstractContextManager[None]:
         """Open a snapshot for reads of several queries, with the deadline of the present one."""
-        return self._view.snapshot(self._view.deadline)
+        return self._view.snapshot(self._view.deadline, ends_reads=False)
 
     # --- the graph itself -------------------------------------------------------------------
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from typing import Final
+from weakref import WeakSet
 
 from twinframe.errors import QueryTimeout, StorageDamaged
 from twinframe.storage.base import CannotRun
+from twinframe.storage.turns import share_turns
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import Differences, State, parse_differences
 from twinframe_storage_rdf.engines.base import Engine, build_timeout
@@ -18,11 +20,18 @@ from twinframe_storage_rdf.terms import Row, Term
 
 _NOTHING: Final = Differences()
 _ATTEMPTS: Final = 50
+_SECONDS_UNTIL_LONG: Final = 0.02
 _TURN_ROWS: Final = 64
+_TURN_BYTES: Final = 64 * 1024
+_LOOK_BYTES: Final = 4 * 1024 * 1024
 _UNDO_BATCH: Final = 500
 _STEP_NANOSECONDS: Final = 20
 _ROW_STEPS: Final = 1_000
 _USUAL_NANOSECONDS: Final = 20_000_000
+
+
+def _look_away() -> None:
+    """Nobody asked to watch the memory."""
 
 
 class View:
@@ -45,15 +54,32 @@ class View:
         self._stopped = False
         self._spent = self._rows = 0
         self._has_shown = False
+        self._look: Callable[[], None] = _look_away
+        self._unseen = 0
+        self._turns = share_turns(0)
+        self._takes_turns, self._begun = False, 0.0
+        self._open: WeakSet[Generator[Row]] = WeakSet()
+
+    def watch_memory(self, look: Callable[[], None]) -> None:
+        """Call `look` behind each 4 MiB that are read in a snapshot."""
+        self._look = look
+
+    def small_reads(self, most_bytes: int) -> AbstractContextManager[None]:
+        """Inside, `CannotRun` for reads of more bytes, where the engine can tell."""
+        return self._engine.small_answers(most_bytes)
 
     @contextmanager
-    def snapshot(self, deadline: float | None) -> Iterator[None]:
-        """Show one state to all reads inside; a nested snapshot shows that of the outer one."""
+    def snapshot(self, deadline: float | None, *, ends_reads: bool = True) -> Iterator[None]:
+        """Show one state to all reads inside; a nested snapshot shows that of the outer one.
+
+        With `ends_reads` the outermost one ends unfinished reads at its end.
+        """
         before = self._deadline
         if self._depth == 0:
             self._pinned, self._undo, self._stopped = None, _NOTHING, False
             self._spent = self._rows = 0
             self._has_shown = False
+            self._takes_turns, self._begun = deadline is not None, time.monotonic()
         self._depth += 1
         self._deadline = deadline
         try:
@@ -61,6 +87,16 @@ class View:
         finally:
             self._depth -= 1
             self._deadline = before
+            if not self._depth:
+                self._turns.leave(self)
+                self._forget_open(ends_reads=ends_reads)
+
+    def _forget_open(self, *, ends_reads: bool) -> None:
+        """End what was left half read, as by an error that still holds its frames."""
+        while self._open:
+            rows = self._open.pop()
+            if ends_reads:
+                rows.close()
 
     @property
     def deadline(self) -> float | None:
@@ -82,11 +118,20 @@ class View:
         self._stopped = True
 
     def check_deadline(self) -> None:
-        """Raise `QueryTimeout` when the snapshot was stopped or has passed its deadline."""
-        if self._depth and (
-            self._stopped or (self._deadline is not None and time.monotonic() >= self._deadline)
-        ):
+        """Raise `QueryTimeout` when the snapshot was stopped or has passed its deadline.
+
+        Long work with a deadline waits here for its turn among others.
+        """
+        if not self._depth:
+            return
+        if self._is_over():
             raise build_timeout()
+        is_long = self._takes_turns and time.monotonic() - self._begun > _SECONDS_UNTIL_LONG
+        if is_long and self._turns.breathe(self, self._is_over):
+            raise build_timeout()
+
+    def _is_over(self) -> bool:
+        return self._stopped or (self._deadline is not None and time.monotonic() >= self._deadline)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -122,7 +167,7 @@ class View:
             undo = self._read_undo(self._seen, newest)
             undo.lay_under(self._undo)
             self._undo, self._seen = undo, newest
-        return self._in_time(rows), self._undo
+        return self._follow(rows), self._undo
 
     def select(self, text: str) -> Iterator[Row]:
         """Yield the rows of a SELECT whose state must be exactly that of the snapshot.
@@ -138,7 +183,7 @@ class View:
             newest = self._read_newest()
             if newest.version == pinned.version:
                 self._has_shown = True
-                return self._in_time(rows)
+                return self._follow(rows)
             if self._has_shown or not _has_same_models(newest, pinned):
                 raise CannotRun("The graph was written since the snapshot began.")
             # NOTE: nothing of the older state was returned yet, so the snapshot may begin now.
@@ -174,21 +219,43 @@ class View:
         return undo
 
     def _ask(self, text: str, ask: Callable[[str, float | None], Iterator[Row]]) -> Iterator[Row]:
+        if self._takes_turns:
+            self._turns.leave(self)  # others work while this one waits for the engine
         begin = self._read_clock()
         rows = ask(text, self._deadline)
         self._spent += self._read_clock() - begin
         return rows
 
-    def _in_time(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def _follow(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """The rows, until the snapshot ends."""
+        found = self._in_time(rows)
+        self._open.add(found)
+        return found
+
+    def _in_time(self, rows: Iterator[Row]) -> Generator[Row]:
         while True:
             self.check_deadline()
             begin = self._read_clock()
-            some = list(islice(rows, _TURN_ROWS))
+            some = self._take_some(rows)
             self._spent += self._read_clock() - begin
             if not some:
                 return
             self._rows += len(some)
             yield from some
+
+    def _take_some(self, rows: Iterator[Row]) -> list[Row]:
+        """Rows of a turn, fewer when they are large; now and then, look at the memory."""
+        some, size = list[Row](), 0
+        for row in islice(rows, _TURN_ROWS):
+            some.append(row)
+            size += sum([len(cell) for cell in row if isinstance(cell, (str, bytes))])
+            if size > _TURN_BYTES:
+                break
+        self._unseen += size
+        if self._unseen > _LOOK_BYTES:
+            self._unseen = 0
+            self._look()
+        return some
 
     def _read_clock(self) -> int:
         return time.thread_time_ns() + self._engine.read_time()

@@ -109,6 +109,13 @@ class Engine(ABC):
         `time.monotonic()` moment; after it `QueryTimeout` is raised.
         """
 
+    def small_answers(self, most_bytes: int) -> AbstractContextManager[None]:
+        """Inside, in this thread, `CannotRun` for rows of more bytes than these, where an engine
+        can tell that before it takes the time for them. See `GraphSession.small_reads`.
+        """
+        del most_bytes
+        return nullcontext()
+
     def query(self, text: str, deadline: float | None = None) -> Iterator[Row]:
         """`select` for a text made from a caller's query, which may take any time and memory.
 

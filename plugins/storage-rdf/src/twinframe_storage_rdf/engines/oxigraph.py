@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import pyoxigraph
 
@@ -30,6 +30,18 @@ _MOST_LOG = 32 * 1024**2
 """The number of bytes written to the log between two flushes."""
 _ROOM_TO_OPEN: Final = 4 * 1024**2
 """The bytes that the library's own files take when a store is opened, beside its former log."""
+
+
+class Out(Protocol):
+    """A file as the library wants it. What it raises ends the query."""
+
+    def write(self, piece: bytes, /) -> int:
+        """Take a piece."""
+        ...
+
+    def flush(self) -> None:
+        """Hold nothing back."""
+        ...
 
 
 class OxigraphEngine(Engine):
@@ -76,12 +88,10 @@ class OxigraphEngine(Engine):
         """Yield the rows, decoded as they are read."""
         return _read_rows(self._run(text), deadline)
 
-    def select_json(self, text: str) -> bytes:
-        """Return the rows in the SPARQL JSON results format."""
+    def write_json(self, text: str, out: Out) -> None:
+        """Write the rows in the SPARQL JSON results format, as they are found."""
         try:
-            return bytes(
-                self._run(text).serialize(format=pyoxigraph.QueryResultsFormat.JSON) or b""
-            )
+            self._run(text).serialize(out, format=pyoxigraph.QueryResultsFormat.JSON)
         except OSError as error:
             raise StorageError(f"The RDF store could not be read: {error}") from error
 

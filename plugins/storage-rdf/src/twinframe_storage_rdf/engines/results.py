@@ -1,15 +1,22 @@
-"""Parses answers in the SPARQL 1.1 JSON results format into rows."""
+"""Parses answers in the SPARQL 1.1 JSON results format into rows, whole or in pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from typing import Any, Final
 
 import orjson
 
-from twinframe.errors import StorageError
+from twinframe.errors import LimitExceeded, StorageError
 from twinframe_storage_rdf.terms import Iri, Row, Term, parse_literal
 
+_FIRST_ROW: Final = b'"bindings":['
+_NEXT_ROW: Final = b'"}},{"'
+_MOST_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of a row: many times what a document or an event may have."""
+_END: Final = b"]}}"
+_BACKSLASH: Final = ord("\\")
 _VIRTUOSO_ASK: Final = "__ASK_RETVAL"
 
 
@@ -27,6 +34,51 @@ def parse_rows(answer: bytes) -> Iterator[Row]:
         raise StorageError(
             "The RDF store answered with something that is no SPARQL result in JSON."
         ) from error
+
+
+def parse_pieces(pieces: Generator[bytes]) -> Iterator[Row]:
+    """The rows of an answer that comes in pieces; it never has more than a piece and a row.
+
+    Raises as `parse_rows` does, and `LimitExceeded` for a row that is larger than any that is read.
+    """
+    with closing(pieces):
+        rest = bytearray()
+        head = b""
+        for piece in pieces:
+            looked = max(0, len(rest) - len(_NEXT_ROW))
+            rest += piece
+            if not head:
+                at = rest.find(_FIRST_ROW)
+                if at < 0:
+                    continue
+                head = bytes(rest[: at + len(_FIRST_ROW)])
+                del rest[: len(head)]
+                looked = 0
+            cut = _find_cut(rest, looked)
+            if cut > 0:
+                yield from parse_rows(head + rest[:cut] + _END)
+                del rest[: cut + 1]
+            elif len(rest) > _MOST_BYTES:
+                raise LimitExceeded(
+                    f"A row of the result has more than {_MOST_BYTES} bytes; ask for less in one."
+                )
+        yield from parse_rows(head + rest)
+
+
+def _find_cut(text: bytearray, start: int) -> int:
+    """The place of the last comma between two rows, not before `start`; 0 when there is none.
+
+    NOTE: inside of a text no quote stands without a backslash. So what looks like the end of a row
+    is one, unless its own quote is such a one: then it is the end of a text that ends like a row.
+    """
+    at = len(text)
+    while (at := text.rfind(_NEXT_ROW, start, at + len(_NEXT_ROW) - 1)) >= 0:
+        first = at
+        while first and text[first - 1] == _BACKSLASH:
+            first -= 1
+        if (at - first) % 2 == 0:
+            return at + 3
+    return 0
 
 
 def parse_truth(answer: bytes) -> bool:

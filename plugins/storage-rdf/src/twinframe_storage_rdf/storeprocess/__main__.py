@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Final
 
 from twinframe_storage_rdf.storeprocess.frames import Files
 from twinframe_storage_rdf.storeprocess.server import StoreServer
 
+# PERF: short reads wait so long for each of those that send much.
+_SWITCH_SECONDS: Final = 0.0005
+
 if __name__ == "__main__":
     place, idle, query_bytes = sys.argv[1:]
+    sys.setswitchinterval(_SWITCH_SECONDS)
     StoreServer(Files(Path(place)), float(idle), int(query_bytes)).run()

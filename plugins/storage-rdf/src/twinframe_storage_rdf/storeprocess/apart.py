@@ -39,6 +39,11 @@ _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _OVERRUN: Final = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGKILL})
 """The exit codes of a child that ran out of memory or stack, or was killed by the system for it."""
 
+_SENDS, _WAITS = b"s", b"w"
+"""What a child tells of itself: it sends, and its client waits for it."""
+
+Tell: TypeAlias = Callable[[bool], None]
+
 Ending: TypeAlias = Literal["answered", "late", "large", "crowded", "forsaken", "failed", "cut"]
 """How a query ended.
 
@@ -107,12 +112,12 @@ class Children:
         self,
         connection: socket.socket,
         deadline: float,
-        answer: Callable[[Callable[[], None]], None],
+        answer: Callable[[Tell], None],
     ) -> Ending:
         """Call `answer` in a child; it sends the answer on the connection.
 
-        `answer` gets a function to call just before it sends. `deadline` is a `time.monotonic()`
-        moment.
+        `answer` gets a function to call with True just before it sends, and with False when the
+        client waits again for what comes. `deadline` is a `time.monotonic()` moment.
         """
         while not self._slots.acquire(timeout=_TICK_MILLISECONDS / 1000):
             if time.monotonic() >= deadline:
@@ -132,7 +137,7 @@ class Children:
         self,
         connection: socket.socket,
         deadline: float,
-        answer: Callable[[Callable[[], None]], None],
+        answer: Callable[[Tell], None],
     ) -> Ending | None:
         """Run one child; None if it inherited a lock that no thread in it can release.
 
@@ -156,7 +161,7 @@ def _be_child(
     most_bytes: int,
     others: list[int],
     telling: int,
-    answer: Callable[[Callable[[], None]], None],
+    answer: Callable[[Tell], None],
 ) -> None:
     code = 1
     try:
@@ -167,7 +172,7 @@ def _be_child(
             os.close(handle)
         os.nice(_NICE)
         _limit_size(most_bytes)
-        answer(lambda: _tell(telling))
+        answer(lambda sends: _tell(telling, sends))
         code = 0
     except MemoryError:
         code = _EXIT_LARGE
@@ -175,8 +180,8 @@ def _be_child(
         os._exit(code)
 
 
-def _tell(telling: int) -> None:
-    os.write(telling, b"s")
+def _tell(telling: int, sends: bool) -> None:
+    os.write(telling, _SENDS if sends else _WAITS)
 
 
 def _watch(
@@ -186,28 +191,30 @@ def _watch(
     poll = select.poll()
     poll.register(told, select.POLLIN)
     poll.register(connection, select.POLLRDHUP)
-    sends = False
+    sends = has_sent = False
     seen, still = -1, 0
     ending: Ending | None
     while True:
         events = dict(poll.poll(_TICK_MILLISECONDS))
         if told in events:
-            sends = sends or os.read(told, 1) == b"s"
-            if events[told] & select.POLLHUP or not sends:
+            said = os.read(told, 4096)
+            if not said:
                 return _read_ending(child, sends)
+            sends, has_sent = said.endswith(_SENDS), True
         ending = None
         if events.get(connection.fileno(), 0) & _GONE:
             ending = "forsaken"
         elif time.monotonic() >= deadline:
             ending = "cut" if sends else "late"
-        elif not sends and crowd.look(child):
-            ending = "crowded"
+        elif crowd.look(child):
+            ending = "cut" if sends else "crowded"
         if ending is None and not events and not sends:
             spent = _read_spent(child)
             still = still + 1 if spent == seen else 0
             seen = -1 if spent is None else spent
             if still < _STILL:
                 continue
+            ending = "failed" if has_sent else None  # what was sent cannot be sent again
         elif ending is None:
             continue
         os.kill(child, signal.SIGKILL)

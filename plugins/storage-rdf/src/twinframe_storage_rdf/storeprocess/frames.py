@@ -1,7 +1,8 @@
 """The message format between workers and the store process on a UNIX socket.
 
-A request is a kind, a time limit in milliseconds (0: none) and a body; an answer is a status, the
-CPU time it took in nanoseconds, and a body. Both sides are of one release and one user.
+A request is a kind, a time limit in milliseconds (0: none), a limit of the answer in bytes (0:
+none) and a body; an answer is a status, the CPU time it took in nanoseconds, and a body. Rows may
+come in pieces, each of which is requested. Both sides are of one release and one user.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -20,7 +21,7 @@ from twinframe.storage.triples import QueryForm
 from twinframe_storage_rdf.engines.base import Question
 from twinframe_storage_rdf.terms import Iri
 
-_REQUEST: Final = struct.Struct(">BQQ")
+_REQUEST: Final = struct.Struct(">BQQQ")
 _ANSWER: Final = struct.Struct(">BQQ")
 _LENGTH: Final = struct.Struct(">Q")
 _MOST_BYTES: Final = 4 * 1024**3
@@ -28,7 +29,8 @@ _CHUNK: Final = 64 * 1024
 
 
 class Kind(enum.IntEnum):
-    """The kind of a request. `QUERY` is a `SELECT` that may take any time and memory.
+    """The kind of a request. `QUERY` is a `SELECT` that may take any time and memory. `MORE` is the
+    next piece of the answer that is being sent.
 
     Bodies: a SPARQL text; of `APPLY` `pack_pair` of ASK and update; of `ANSWER` `pack_question`; of
     `BACKUP` a directory to be created.
@@ -41,13 +43,15 @@ class Kind(enum.IntEnum):
     ANSWER = 5
     BACKUP = 6
     QUERY = 7
+    MORE = 8
 
 
 class Status(enum.IntEnum):
     """The outcome of a request.
 
     Bodies: results; `1` or `0` for true and false; an error text; of `REFUSED` the error's code
-    before it, as `pack_pair`.
+    before it, as `pack_pair`. `PIECE`: a part of the rows, with more to come. `LARGE`: the answer
+    is over its limit, and the body is empty.
     """
 
     ROWS = 1
@@ -56,6 +60,17 @@ class Status(enum.IntEnum):
     FULL = 4
     REFUSED = 6
     BUSY = 7
+    PIECE = 8
+    LARGE = 9
+
+
+class Request(NamedTuple):
+    """What a client asks."""
+
+    kind: Kind
+    milliseconds: int
+    most: int
+    body: bytes
 
 
 class Files:
@@ -78,20 +93,24 @@ class Disconnected(Exception):
 
 
 def send_request(
-    connection: socket.socket, kind: Kind, milliseconds: int, body: bytes | Sequence[bytes]
+    connection: socket.socket,
+    kind: Kind,
+    milliseconds: int,
+    body: bytes | Sequence[bytes],
+    most: int = 0,
 ) -> None:
     """Send a request, whose body may come in pieces."""
     first, *more = (body,) if isinstance(body, bytes) else body
     length = len(first) + sum(map(len, more))
-    _send(connection, _REQUEST.pack(kind, milliseconds, length), first)
+    _send(connection, _REQUEST.pack(kind, milliseconds, most, length), first)
     for piece in more:
         connection.sendall(piece)
 
 
-def receive_request(connection: socket.socket) -> tuple[Kind, int, bytes]:
+def receive_request(connection: socket.socket) -> Request:
     """Receive the next request. Raises `Disconnected` when there is none."""
-    (kind, milliseconds, _), body = _receive(connection, _REQUEST)
-    return Kind(kind), milliseconds, body
+    (kind, milliseconds, most, _), body = _receive(connection, _REQUEST)
+    return Request(Kind(kind), milliseconds, most, body)
 
 
 def send_answer(connection: socket.socket, status: Status, nanoseconds: int, body: bytes) -> None:

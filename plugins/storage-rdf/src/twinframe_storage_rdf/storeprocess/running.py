@@ -9,6 +9,8 @@ from __future__ import annotations
 import select
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,6 +72,17 @@ class RunningRequests:
         """Record the end of a request. The connection is still open."""
         with self._guard:
             del self._requests[connection]
+
+    @contextmanager
+    def rest(self, connection: socket.socket) -> Iterator[None]:
+        """Nothing runs for the connection meanwhile: its client is waited for."""
+        with self._guard:
+            request = self._requests.pop(connection)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._requests[connection] = request
 
     def is_late(self, now: float) -> bool:
         """Return whether a read passed its deadline by more than the grace period."""

@@ -16,6 +16,7 @@ from typing import Final
 from twinframe.errors import (
     InputError,
     LimitExceeded,
+    QueryTimeout,
     StorageFull,
     TwinframeError,
 )
@@ -28,6 +29,7 @@ from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
     Files,
     Kind,
+    Request,
     Status,
     build_address,
     pack_pair,
@@ -37,6 +39,7 @@ from twinframe_storage_rdf.storeprocess.frames import (
     unpack_question,
 )
 from twinframe_storage_rdf.storeprocess.heap import Heap
+from twinframe_storage_rdf.storeprocess.pieces import AnswerLarge, Pieces
 from twinframe_storage_rdf.storeprocess.running import RunningRequests
 
 _STACK: Final = 128 * 1024 * 1024  # a deeply nested query needs stack; an overflow ends the process
@@ -163,15 +166,17 @@ class StoreServer:
         try:
             with suppress(Disconnected, OSError):
                 while True:
-                    kind, milliseconds, body = receive_request(connection)
+                    request = receive_request(connection)
+                    kind, milliseconds, _, body = request
                     begin, start = time.thread_time_ns(), time.monotonic()
                     apart = self._runs_apart(kind, body)
                     self._running.begin(connection, kind, milliseconds, start, apart=apart)
                     try:
                         if apart:
-                            self._run_apart(connection, kind, milliseconds, body)
+                            self._run_apart(connection, request)
                             continue
-                        status, answer = self._answer(kind, milliseconds, body)
+                        rows = Pieces(connection, request, wait=self._leave_alone(connection))
+                        status, answer = self._answer(request, rows)
                     finally:
                         self._running.end(connection)
                     if kind is Kind.QUERY:
@@ -199,9 +204,22 @@ class StoreServer:
             self._connections -= 1
             self._left_at = time.monotonic()
 
-    def _answer(self, kind: Kind, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
+    def _leave_alone(self, connection: socket.socket) -> Callable[[Callable[[], None]], None]:
+        """A way to wait for a client in which nothing runs that could be too late."""
+
+        def wait(wait: Callable[[], None]) -> None:
+            with self._running.rest(connection):
+                wait()
+
+        return wait
+
+    def _answer(self, request: Request, rows: Pieces) -> tuple[Status, bytes]:
         try:
-            return self._run(kind, milliseconds, body)
+            return self._run(request, rows)
+        except AnswerLarge:
+            return Status.LARGE, b""
+        except QueryTimeout as error:
+            return Status.REFUSED, pack_pair(error.code, error.message)
         except StorageFull as error:
             return Status.FULL, error.message.encode()
         except TwinframeError as error:
@@ -209,10 +227,12 @@ class StoreServer:
         except (SyntaxError, ValueError) as error:
             return Status.ERROR, f"The store refused a text: {error}".encode()
 
-    def _run(self, kind: Kind, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
+    def _run(self, request: Request, rows: Pieces) -> tuple[Status, bytes]:
+        kind, milliseconds, _, body = request
         match kind:
             case Kind.SELECT | Kind.QUERY:
-                return Status.ROWS, self._engine.select_json(body.decode())
+                self._engine.write_json(body.decode(), rows)
+                return Status.ROWS, rows.take_rest()
             case Kind.ASK:
                 return Status.TRUTH, _build_truth(self._engine.ask(body.decode()))
             case Kind.APPLY:
@@ -224,6 +244,8 @@ class StoreServer:
                 return Status.TRUTH, _build_truth(True)
             case Kind.STOP:
                 return Status.TRUTH, _build_truth(True)
+            case Kind.MORE:
+                return Status.ERROR, b"No answer is on its way."
 
     def _apply(self, condition: str, update: str) -> bool:
         if self._is_full and self._must_reopen():
@@ -242,20 +264,19 @@ class StoreServer:
             kind is Kind.QUERY and not self._short.is_short(body.decode())
         )
 
-    def _run_apart(
-        self, connection: socket.socket, kind: Kind, milliseconds: int, body: bytes
-    ) -> None:
+    def _run_apart(self, connection: socket.socket, request: Request) -> None:
         """Let a child answer, and report a failure.
 
         Raises `Disconnected` when the client is gone.
         """
+        kind, milliseconds, _, body = request
         begin = time.monotonic()
         deadline = begin + (milliseconds / 1000 if milliseconds else _LONGEST)
 
-        def answer(about_to_send: Callable[[], None]) -> None:
+        def answer(tell: Callable[[bool], None]) -> None:
             start = time.thread_time_ns()
-            status, found = self._answer(kind, milliseconds, body)
-            about_to_send()
+            status, found = self._answer(request, Pieces(connection, request, tell))
+            tell(True)
             send_answer(connection, status, time.thread_time_ns() - start, found)
 
         ending = self._children.run(connection, deadline, answer)

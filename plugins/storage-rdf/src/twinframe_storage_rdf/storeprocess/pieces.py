@@ -1,0 +1,86 @@
+"""Sends the rows of a read as they are made, a piece at a time, to who asks for each.
+
+Neither the store process nor its client ever has all of a large answer.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Final
+
+from twinframe_storage_rdf.engines.base import build_timeout
+from twinframe_storage_rdf.storeprocess.frames import (
+    Disconnected,
+    Kind,
+    Request,
+    Status,
+    receive_request,
+    send_answer,
+)
+
+PIECE_BYTES: Final = 128 * 1024
+"""PERF: so much becomes rows in a millisecond, for which the client's other threads wait."""
+
+
+class AnswerLarge(Exception):
+    """The answer has more bytes than its client wants."""
+
+
+class Pieces:
+    """Takes an answer as a file does and sends what is full. The last piece is left to its owner.
+
+    `tell` is called with True before each piece, and with False when the next one is asked for;
+    `wait` with what waits for that.
+    """
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        request: Request,
+        tell: Callable[[bool], None] = lambda sends: None,
+        wait: Callable[[Callable[[], None]], None] = lambda wait: wait(),
+    ) -> None:
+        self._connection = connection
+        self._most = request.most
+        seconds = request.milliseconds / 1000
+        self._end = time.monotonic() + seconds if seconds else None
+        self._tell = tell
+        self._wait = wait
+        self._pieces: list[bytes] = []
+        self._size = self._total = 0
+
+    def write(self, piece: bytes) -> int:
+        """Take a piece. `AnswerLarge`, `QueryTimeout`; `Disconnected` when the client is gone."""
+        self._pieces.append(bytes(piece))
+        self._size += len(piece)
+        self._total += len(piece)
+        if self._most and self._total > self._most:
+            raise AnswerLarge
+        if self._size >= PIECE_BYTES:
+            self._wait(self._send)
+        return len(piece)
+
+    def flush(self) -> None:
+        """What is not full waits for more."""
+
+    def take_rest(self) -> bytes:
+        """What has not been sent."""
+        rest = b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        return rest
+
+    def _send(self) -> None:
+        self._tell(True)
+        try:
+            send_answer(self._connection, Status.PIECE, 0, self.take_rest())
+            asked = receive_request(self._connection)
+        except OSError as error:
+            raise Disconnected from error
+        if asked.kind is not Kind.MORE:
+            raise Disconnected
+        self._tell(False)
+        if self._end is not None and time.monotonic() >= self._end:
+            raise build_timeout()
