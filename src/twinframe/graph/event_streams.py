@@ -29,6 +29,8 @@ _BREATH: Final = 0.02
 _BATCH_BYTES: Final = 4 * 1024 * 1024
 _FREE: Final = 64 * 1024
 """A batch up to this many bytes is not charged: most have far less."""
+_READERS: Final = 2
+"""The number of followers of a worker that read at one time; others' reads wait for no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class EventStreams:
         self._open = 0
         self._has_ended = False
         self._turn = asyncio.Lock()
+        self._reading = asyncio.Semaphore(_READERS)
+        self._looking: asyncio.Task[int] | None = None
 
     def read_levels(self) -> Mapping[Level, float]:
         """Return the number of followers."""
@@ -138,7 +142,8 @@ class EventStreams:
                     told = loop.time()
                 continue
             with held:
-                batch = await reader.read()
+                async with self._reading:
+                    batch = await reader.read()
                 size, has_read = batch.size, batch.read > 0
                 held.shrink(held.size - size)
                 made = [Followed(batch.events, batch.position, epoch, batch.missed)]
@@ -151,10 +156,31 @@ class EventStreams:
                 look = _SHORTEST_LOOK
                 await asyncio.sleep(0)
                 continue
-            with suppress(TimeoutError):
-                async with asyncio.timeout(min(look, heartbeat)):
-                    await self._context.signal.wait()
-            look = min(look * 1.2, _LONGEST_LOOK)
+            while loop.time() - told < heartbeat:
+                look = await self._wait(min(look, heartbeat))
+                if await self._has_more(reader.position):
+                    break
+
+    async def _wait(self, seconds: float) -> float:
+        """Wait for a write of this worker, or so long. Return how long to wait the next time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._context.signal.wait()
+                return _SHORTEST_LOOK
+        return min(seconds * 1.2, _LONGEST_LOOK)
+
+    async def _has_more(self, position: int) -> bool:
+        """Return whether there is something to read, or the service ends. One look serves all
+        followers that wait.
+
+        PERF: 150 followers with a look each kept a store of triples busy all the time, and other
+        clients waited for more than a second.
+        """
+        if self._has_ended:
+            return True
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.ensure_future(self._context.runner.read(_read_last))
+        return await asyncio.shield(self._looking) > position
 
     async def _reserve(self, size: int) -> Hold | None:
         """Reserve the memory for a batch when the last one had `size` bytes; None: there is none
@@ -173,6 +199,10 @@ class EventStreams:
                 await asyncio.sleep(_PAUSE)
                 return None
         return held
+
+
+def _read_last(session: GraphSession) -> int:
+    return session.read_event_bounds()[1]
 
 
 def _read_present(session: GraphSession) -> tuple[Epoch, int]:

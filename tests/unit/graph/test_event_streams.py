@@ -13,12 +13,13 @@ from twinframe.errors import (
     InvalidArgument,
     TooManyStreams,
 )
-from twinframe.graph import Graph
+from twinframe.graph import Graph, event_streams
+from twinframe.graph.delivery.reading import EventBatch, EventReader
 from twinframe.graph.event_streams import Followed, Place
 from twinframe.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
-from twinframe.storage.base import GraphTransaction
+from twinframe.storage.base import GraphSession, GraphTransaction
 from twinframe.storage.epochs import read_epoch, renew_epoch
 from twinframe.testing.factories import ROOM, build_twin_document
 from twinframe.testing.inline_runner import InlineRunner
@@ -204,3 +205,56 @@ def test_nothing_is_read_for_a_follower_while_there_is_no_memory_for_it(world: A
 
     world.put("a")
     assert world.do(check()) > 0
+
+
+def test_many_followers_read_a_few_at_a_time(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = build_graph(world)
+    read, running, most = EventReader.read, 0, 0
+
+    async def count(reader: EventReader) -> EventBatch:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        for _ in range(50):  # others would begin meanwhile
+            await asyncio.sleep(0)
+        batch = await read(reader)
+        running -= 1
+        return batch
+
+    async def follow() -> int:
+        async with graph.event_streams.follow(None, Place(0)) as found:
+            seen = 0
+            while seen < 100:
+                seen += len((await anext(found)).events)
+            return seen
+
+    async def play() -> list[int]:
+        return await asyncio.gather(*(follow() for _ in range(20)))
+
+    monkeypatch.setattr(EventReader, "read", count)
+    monkeypatch.setattr(event_streams, "_BREATH", 0)
+    for number in range(100):
+        world.put(f"t{number}")
+    assert min(world.do(play())) >= 100
+    assert most == 2
+
+
+def test_one_looks_for_all_who_wait(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+
+    def count(session: GraphSession) -> int:
+        looks.append(session.read_event_bounds()[1])
+        return looks[-1]
+
+    monkeypatch.setattr(event_streams, "_read_last", count)
+    world.put("a")
+    streams = build_graph(world).event_streams
+
+    async def look() -> list[bool]:
+        positions = [0, 10**6] * 10
+        return await asyncio.gather(*(streams._has_more(position) for position in positions))
+
+    assert world.do(look()) == [True, False] * 10
+    assert len(looks) == 1
+    assert world.do(look()) == [True, False] * 10
+    assert len(looks) == 2
