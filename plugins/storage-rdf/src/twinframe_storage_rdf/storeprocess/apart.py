@@ -21,6 +21,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -39,10 +40,16 @@ _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _OVERRUN: Final = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGKILL})
 """The exit codes of a child that ran out of memory or stack, or was killed by the system for it."""
 
-_SENDS, _WAITS = b"s", b"w"
-"""What a child tells of itself: it sends, and its client waits for it."""
 
-Tell: TypeAlias = Callable[[bool], None]
+class Step(bytes, Enum):
+    """What a child tells of itself: it sends, it has sent a piece, it was asked for the next."""
+
+    SENDS = b"s"
+    SENT = b"d"
+    ASKED = b"a"
+
+
+Tell: TypeAlias = Callable[[Step], None]
 
 Ending: TypeAlias = Literal["answered", "late", "large", "crowded", "forsaken", "failed", "cut"]
 """How a query ended.
@@ -116,8 +123,8 @@ class Children:
     ) -> Ending:
         """Call `answer` in a child; it sends the answer on the connection.
 
-        `answer` gets a function to call with True just before it sends, and with False when the
-        client waits again for what comes. `deadline` is a `time.monotonic()` moment.
+        `answer` gets a function to report its steps with. `deadline` is a `time.monotonic()`
+        moment.
         """
         while not self._slots.acquire(timeout=_TICK_MILLISECONDS / 1000):
             if time.monotonic() >= deadline:
@@ -172,7 +179,7 @@ def _be_child(
             os.close(handle)
         os.nice(_NICE)
         _limit_size(most_bytes)
-        answer(lambda sends: _tell(telling, sends))
+        answer(lambda step: _tell(telling, step))
         code = 0
     except MemoryError:
         code = _EXIT_LARGE
@@ -180,8 +187,8 @@ def _be_child(
         os._exit(code)
 
 
-def _tell(telling: int, sends: bool) -> None:
-    os.write(telling, _SENDS if sends else _WAITS)
+def _tell(telling: int, step: Step) -> None:
+    os.write(telling, step)
 
 
 def _watch(
@@ -191,7 +198,7 @@ def _watch(
     poll = select.poll()
     poll.register(told, select.POLLIN)
     poll.register(connection, select.POLLRDHUP)
-    sends = has_sent = False
+    sends = rests = has_sent = False
     seen, still = -1, 0
     ending: Ending | None
     while True:
@@ -200,7 +207,8 @@ def _watch(
             said = os.read(told, 4096)
             if not said:
                 return _read_ending(child, sends)
-            sends, has_sent = said.endswith(_SENDS), True
+            sends, rests = said.endswith(Step.SENDS), said.endswith(Step.SENT)
+            has_sent = True
         ending = None
         if events.get(connection.fileno(), 0) & _GONE:
             ending = "forsaken"
@@ -208,7 +216,7 @@ def _watch(
             ending = "cut" if sends else "late"
         elif crowd.look(child):
             ending = "cut" if sends else "crowded"
-        if ending is None and not events and not sends:
+        if ending is None and not events and not sends and not rests:
             spent = _read_spent(child)
             still = still + 1 if spent == seen else 0
             seen = -1 if spent is None else spent

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from twinframe_storage_rdf.engines.base import build_timeout
+from twinframe_storage_rdf.storeprocess.apart import Step, Tell
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
     Kind,
@@ -31,15 +32,14 @@ class AnswerLarge(Exception):
 class Pieces:
     """Takes an answer as a file does and sends what is full. The last piece is left to its owner.
 
-    `tell` is called with True before each piece, and with False when the next one is asked for;
-    `wait` with what waits for that.
+    `tell` is called with each step; `wait` with what sends a piece and waits for the next request.
     """
 
     def __init__(
         self,
         connection: socket.socket,
         request: Request,
-        tell: Callable[[bool], None] = lambda sends: None,
+        tell: Tell = lambda step: None,
         wait: Callable[[Callable[[], None]], None] = lambda wait: wait(),
     ) -> None:
         self._connection = connection
@@ -73,14 +73,16 @@ class Pieces:
         return rest
 
     def _send(self) -> None:
-        self._tell(True)
+        piece = self.take_rest()
+        self._tell(Step.SENDS)
         try:
-            send_answer(self._connection, Status.PIECE, 0, self.take_rest())
+            send_answer(self._connection, Status.PIECE, 0, piece)
+            self._tell(Step.SENT)
             asked = receive_request(self._connection)
         except OSError as error:
             raise Disconnected from error
         if asked.kind is not Kind.MORE:
             raise Disconnected
-        self._tell(False)
+        self._tell(Step.ASKED)
         if self._end is not None and time.monotonic() >= self._end:
             raise build_timeout()

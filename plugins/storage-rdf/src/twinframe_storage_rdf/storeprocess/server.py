@@ -24,7 +24,14 @@ from twinframe_storage_rdf.copies import mend_place, remove_leftovers
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
 from twinframe_storage_rdf.engines.base import build_timeout
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
-from twinframe_storage_rdf.storeprocess.apart import Children, Ending, Limits, ShortQueries
+from twinframe_storage_rdf.storeprocess.apart import (
+    Children,
+    Ending,
+    Limits,
+    ShortQueries,
+    Step,
+    Tell,
+)
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
     Files,
@@ -168,6 +175,8 @@ class StoreServer:
                 while True:
                     request = receive_request(connection)
                     kind, milliseconds, _, body = request
+                    if kind is Kind.MORE:
+                        continue  # a child ended behind a piece, and the reason was sent
                     begin, start = time.thread_time_ns(), time.monotonic()
                     apart = self._runs_apart(kind, body)
                     self._running.begin(connection, kind, milliseconds, start, apart=apart)
@@ -245,7 +254,7 @@ class StoreServer:
             case Kind.STOP:
                 return Status.TRUTH, _build_truth(True)
             case Kind.MORE:
-                return Status.ERROR, b"No answer is on its way."
+                raise AssertionError("Its answer was sent before.")
 
     def _apply(self, condition: str, update: str) -> bool:
         if self._is_full and self._must_reopen():
@@ -273,10 +282,10 @@ class StoreServer:
         begin = time.monotonic()
         deadline = begin + (milliseconds / 1000 if milliseconds else _LONGEST)
 
-        def answer(tell: Callable[[bool], None]) -> None:
+        def answer(tell: Tell) -> None:
             start = time.thread_time_ns()
             status, found = self._answer(request, Pieces(connection, request, tell))
-            tell(True)
+            tell(Step.SENDS)
             send_answer(connection, status, time.thread_time_ns() - start, found)
 
         ending = self._children.run(connection, deadline, answer)
