@@ -226,10 +226,10 @@ def test_a_snapshot_puts_back_what_a_large_write_replaced(
 
 
 def test_few_large_events_are_deleted_at_once(store: RdfStore) -> None:
-    events = [OutboxEvent("t", b'"' + b"x" * 1_000_000 + b'"') for _ in range(12)]
-    for event in events:
-        store.write([lambda transaction, event=event: transaction.append_events([event])])  # type: ignore[misc]  # bound at once
-    gone = []
+    event = OutboxEvent("t", b'"' + b"x" * 1_000_000 + b'"')
+    for _ in range(12):
+        store.write([lambda transaction: transaction.append_events([event])])
+    gone: list[int] = []
     while not gone or gone[-1]:
         (outcome,) = store.write(
             [lambda transaction: transaction.delete_events(up_to=12, limit=1000)]

@@ -28,7 +28,7 @@ from twinframe.errors import (
     UrlNotAllowed,
 )
 from twinframe.events.event import Event
-from twinframe.graph import Graph
+from twinframe.graph import Graph, changes
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.jobs import deletion_run
 from twinframe.graph.jobs.deletion_run import DeletionRun
@@ -746,7 +746,7 @@ def test_a_delete_job_empties_the_graph_and_nothing_else(jobs: Jobs) -> None:
 def test_a_delete_job_erases_less_at_once_where_there_is_no_memory_for_more(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    erase = deletion_run.erase_twins
+    erase = changes.erase_twins
     sizes: list[int] = []
 
     def erase_twins(context: Any, transaction: Any, twin_ids: Sequence[str]) -> int:
