@@ -284,6 +284,7 @@ def count_backups(installation: Installation) -> list[Path]:
     return sorted(build_catalog(installation.settings).build_place("a", "1").glob("backups/*"))
 
 
+@pytest.mark.timeout(1200)  # ten processes are started: minutes each on a busy machine
 def test_a_provisioner_killed_anywhere_leaves_what_the_next_one_finishes(tmp_path: Path) -> None:
     host = LocalGraphHost(build_hosting(tmp_path))
     chance = random.Random(20)
