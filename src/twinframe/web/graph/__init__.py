@@ -1,1 +1,3 @@
-"""Responders of the data plane, thin over the use cases of `twinframe.graph`."""
+"""Responders of the data plane: they parse the request, call a use case of `twinframe.graph` and
+write the answer.
+"""

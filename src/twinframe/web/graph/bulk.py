@@ -1,7 +1,7 @@
-"""Responders of bulk writes and transactions. What is written and what refused, use cases decide.
+"""Responders for bulk writes and transactions.
 
-A bulk request that was read answers 200 whatever became of its items, and tells of each; a
-transaction that was refused answers as the single call of the operation that was to blame.
+A bulk request that could be parsed is answered with 200 and a result for each item. A refused
+transaction is answered as the single call of the operation at fault would be.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PERMISSIONS: Final[Mapping[str, str]] = {
     "patchRelationship": "digitaltwins/relationships/write",
     "deleteRelationship": "digitaltwins/relationships/delete",
 }
-"""What each operation of a transaction needs: the permission of its single call."""
+"""The permission that each operation of a transaction needs: that of its single call."""
 
 _STATUS: Final[Mapping[str, int]] = {"putTwin": 200, "putRelationship": 200}
 _TWIN: Final = ("digitalTwinId",)
@@ -42,7 +42,7 @@ _RELATIONSHIP: Final = ("sourceId", "relationshipId")
 
 
 async def put_twins(edge: Edge, request: Request, response: Response) -> None:
-    """POST: create or replace twins; 200 and what became of each."""
+    """POST: create or replace twins; 200 with a result for each."""
     bulk = edge.graph.bulk
     documents = await _read_body(edge, request, bulk.limits)
     if_match, if_none_match = read_conditions(request)
@@ -51,7 +51,7 @@ async def put_twins(edge: Edge, request: Request, response: Response) -> None:
 
 
 async def put_relationships(edge: Edge, request: Request, response: Response) -> None:
-    """POST: create or replace relationships; 200 and what became of each."""
+    """POST: create or replace relationships; 200 with a result for each."""
     bulk = edge.graph.bulk
     documents = await _read_body(edge, request, bulk.limits)
     if_match, if_none_match = read_conditions(request)
@@ -60,7 +60,7 @@ async def put_relationships(edge: Edge, request: Request, response: Response) ->
 
 
 async def run_transaction(edge: Edge, request: Request, response: Response) -> None:
-    """POST: apply the operations; 200 and the etag that each made."""
+    """POST: apply the operations; 200 with the new etag of each."""
     transactions = edge.graph.transactions
     operations = await transactions.parse(await _read_body(edge, request, transactions.limits))
     needed = dict.fromkeys(PERMISSIONS[operation.name] for operation in operations)

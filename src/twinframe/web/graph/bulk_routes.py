@@ -1,4 +1,4 @@
-"""The operations that write many things in one request; the vendor has none of them."""
+"""The routes of bulk writes and transactions, which the vendor does not have."""
 
 from __future__ import annotations
 

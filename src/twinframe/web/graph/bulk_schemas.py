@@ -1,4 +1,4 @@
-"""Shapes of the bulk requests and of transactions, for the OpenAPI document. They check nothing."""
+"""Pydantic shapes of bulk requests and transactions, for the OpenAPI document only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responders of `/digitaltwins/{twin_id}/components/{component}`. The ETag is the twin's."""
+"""Responders for `/digitaltwins/{twin_id}/components/{component}`. The ETag is the twin's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The use cases of events as the responders call them. No implementation is here."""
+"""The use cases of events as interfaces that the responders call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinframe.model.values import JsonValue
 
 
 class EventRoutes(Protocol):
-    """Event routes."""
+    """Use cases of event routes."""
 
     async def put_route(
         self,
@@ -26,40 +26,40 @@ class EventRoutes(Protocol):
         """Create or replace a route."""
 
     async def read_route(self, route_id: str) -> Route:
-        """The route."""
+        """Return the route."""
 
     async def list_routes(self, page: PageRequest) -> Page[Route]:
-        """Routes by id."""
+        """Return a page of routes by id."""
 
     async def delete_route(self, route_id: str) -> None:
         """Delete a route."""
 
     async def read_status(self, route_id: str) -> RouteStatus:
-        """How it stands."""
+        """Return the route's state of delivery."""
 
     async def replay(self, route_id: str, position: int) -> None:
-        """Send again from a position on."""
+        """Send events again from a position."""
 
     async def list_dead_letters(self, route_id: str, page: PageRequest) -> Page[DeadLetter]:
-        """What it gave up."""
+        """Return a page of the events that the route gave up."""
 
     async def replay_dead_letters(self, route_id: str) -> int:
-        """Send that once more; how many."""
+        """Send the dead letters again; return their number."""
 
     async def delete_dead_letters(self, route_id: str) -> int:
-        """Forget that; how many."""
+        """Delete the dead letters; return their number."""
 
     async def try_filter(self, text: str, limit: int) -> Trial:
-        """Which of the last events a filter passes."""
+        """Return which of the last events a filter passes."""
 
 
 class EventStreams(Protocol):
-    """Following events."""
+    """Use cases of following events."""
 
     def follow(
         self, filter_text: str | None, after: Place | None
     ) -> AbstractAsyncContextManager[AsyncIterator[Followed]]:
-        """Events as they happen."""
+        """Return a stream of events as they happen."""
 
     def end(self) -> None:
-        """Let all who follow come to an end."""
+        """End all streams."""

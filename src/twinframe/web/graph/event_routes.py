@@ -1,4 +1,4 @@
-"""The operations of event routes and of events. The responders stand beside it."""
+"""The routes of `/eventroutes` and `/events`; their responders are in `events`."""
 
 from __future__ import annotations
 

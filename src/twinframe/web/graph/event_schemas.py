@@ -1,4 +1,6 @@
-"""Shapes of the bodies of event routes and events beyond the vendor's, for the OpenAPI document."""
+"""Pydantic shapes of the bodies of event routes and events beyond the vendor's, for the OpenAPI
+document.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responders of `/eventroutes` and `/events`. What a filter means is the use cases' matter."""
+"""Responders for `/eventroutes` and `/events`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ from twinframe.web.messages import (
 from twinframe.web.streaming import leave_out_stream, stream_answer
 
 RENEWAL_SECONDS: Final = 15.0
-"""How long a stream goes on without another look at whether its caller may still follow."""
+"""Seconds after which a stream checks again whether its caller may still follow."""
 
 SSE: Final = "text/event-stream; charset=utf-8"
 
 _PROLOGUE: Final = b": events of a graph of twins\nretry: 2000\n\n"
 _EVENTS: Final = ("digitaltwins/read", "digitaltwins/relationships/read", "models/read")
-"""What events tell of: SEC: who may not read it must not hear of it either."""
+"""The permissions for the data in events.
+
+SEC: a caller that may not read it must not get it as events either.
+"""
 
 _ID: Final = re.compile(r"(?:(?P<epoch>[0-9a-f]{1,32})-)?(?P<position>[0-9]{1,18})")
 
@@ -75,7 +78,7 @@ async def delete_route(edge: Edge, _request: Request, response: Response, route_
 
 
 async def read_status(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
-    """GET: how the route stands."""
+    """GET: the route's state of delivery."""
     status = await edge.graph.event_routes.read_status(route_id)
     progress = status.progress
     response.data = orjson.dumps(
@@ -97,7 +100,7 @@ async def read_status(edge: Edge, _request: Request, response: Response, route_i
 
 
 async def replay(edge: Edge, request: Request, response: Response, route_id: str) -> None:
-    """POST: 204; events go out again from a position on."""
+    """POST: 204; events are sent again from a position."""
     body = await read_json(edge, request, edge.bodies.limits.query)
     position = body.get("position") if isinstance(body, dict) else None
     if not isinstance(position, int) or isinstance(position, bool):
@@ -109,7 +112,7 @@ async def replay(edge: Edge, request: Request, response: Response, route_id: str
 async def list_dead_letters(
     edge: Edge, request: Request, response: Response, route_id: str
 ) -> None:
-    """GET: a page of what the route gave up."""
+    """GET: a page of the events that the route gave up."""
     await authorize_parts(read_exchange(request), _EVENTS)
     routes = edge.graph.event_routes
     page = await routes.list_dead_letters(route_id, read_page_request(request))
@@ -121,7 +124,7 @@ async def list_dead_letters(
 async def replay_dead_letters(
     edge: Edge, _request: Request, response: Response, route_id: str
 ) -> None:
-    """POST: 200 and how many are sent once more."""
+    """POST: 200 with the number of dead letters that are sent again."""
     count = await edge.graph.event_routes.replay_dead_letters(route_id)
     response.data = orjson.dumps({"count": count})
 
@@ -129,7 +132,7 @@ async def replay_dead_letters(
 async def delete_dead_letters(
     edge: Edge, _request: Request, response: Response, route_id: str
 ) -> None:
-    """DELETE: 200 and how many were forgotten."""
+    """DELETE: 200 with the number of dead letters deleted."""
     count = await edge.graph.event_routes.delete_dead_letters(route_id)
     response.data = orjson.dumps({"count": count})
 
@@ -153,7 +156,7 @@ async def follow_events(edge: Edge, request: Request, response: Response) -> Non
     await authorize_parts(exchange, _EVENTS)
     response.content_type = SSE
     response.set_header("cache-control", "no-store")
-    response.set_header("x-accel-buffering", "no")  # what proxies call not to wait for more
+    response.set_header("x-accel-buffering", "no")  # asks proxies not to buffer
     await exchange.read_body()
     async with AsyncExitStack() as stack:
         following = edge.graph.event_streams.follow(
@@ -168,8 +171,10 @@ async def follow_events(edge: Edge, request: Request, response: Response) -> Non
 
 
 def read_last_id(request: Request) -> Place | None:
-    """`Last-Event-ID`, or for the first time `lastEventId`, as browsers set no header then: an id
-    of `render_followed`, or a position alone.
+    """Return the position of `Last-Event-ID`, or of the parameter `lastEventId` on the first
+    request, for which browsers set no header.
+
+    The id is that of `render_followed`, or a position alone.
     """
     text = request.get_header("last-event-id") or request.get_param("lastEventId")
     if not text:
@@ -184,9 +189,9 @@ def read_last_id(request: Request) -> Place | None:
 
 
 class EventBytes:
-    """What a follower gets, as the bytes of server-sent events. `held` is given back at the end.
+    """The bytes of a follower's server-sent events. `held` is released at the end.
 
-    It ends where `may_follow`, asked now and then before something goes out, says no.
+    The stream ends when `may_follow`, called at intervals before sending, returns False.
     """
 
     def __init__(
@@ -202,7 +207,9 @@ class EventBytes:
         self._has_begun = False
 
     async def read(self) -> bytes:
-        """What came, or a sign of life; empty when the service ends the stream."""
+        """Return the next event, or a keep-alive comment; empty when the service ends the
+        stream.
+        """
         if not self._has_begun:
             self._has_begun = True
             return _PROLOGUE
@@ -212,7 +219,7 @@ class EventBytes:
         return render_followed(followed)
 
     async def close(self) -> None:
-        """Follow no more."""
+        """Stop following."""
         await self._held.aclose()
 
     async def _may_go_on(self) -> bool:
@@ -226,19 +233,19 @@ class EventBytes:
 
 
 def render_route(route: Route) -> bytes:
-    """The wire's form of a route."""
+    """Return the route as JSON."""
     return orjson.dumps(
         {"id": route.id, "endpointName": route.endpoint_name, "filter": route.filter}
     )
 
 
 def render_event(event: Event) -> bytes:
-    """An event with its position."""
+    """Return an event with its position as JSON."""
     return b'{"position":%d,"event":%b}' % (event.position, event.wire)
 
 
 def render_letter(letter: DeadLetter) -> bytes:
-    """A dead letter with its event."""
+    """Return a dead letter with its event as JSON."""
     head = {
         "position": letter.position,
         "error": letter.error,
@@ -249,12 +256,14 @@ def render_letter(letter: DeadLetter) -> bytes:
 
 
 def render_followed(followed: Followed) -> bytes:
-    """SPEC: HTML, server-sent events: an `id` without data moves the place and wakes nobody."""
+    """SPEC: HTML, server-sent events: an `id` without data updates the last id and fires no
+    event.
+    """
     parts = []
     if followed.missed != 0:
         missed = b"null" if followed.missed is None else b"%d" % followed.missed
         parts.append(b'event: gap\ndata: {"missed":%b}\n\n' % missed)
-    # NOTE: the events are of one line each: JSON in an envelope has no line ends of its own.
+    # NOTE: each event is one line: JSON in an envelope contains no line ends.
     epoch = followed.epoch.encode()
     parts += [b"id: %b-%d\ndata: %b\n\n" % (epoch, x.position, x.wire) for x in followed.events]
     if not followed.events or followed.events[-1].position != followed.position:

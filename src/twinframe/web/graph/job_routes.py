@@ -1,4 +1,4 @@
-"""The operations of import and delete jobs. The responders stand beside it."""
+"""The routes of import and delete jobs; their responders are in `jobs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of jobs, for the OpenAPI document. They check nothing."""
+"""Pydantic shapes of jobs, for the OpenAPI document only."""
 
 from __future__ import annotations
 

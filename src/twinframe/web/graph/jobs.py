@@ -1,4 +1,4 @@
-"""Responders of `/jobs`. Accepting and running jobs is the use cases' matter."""
+"""Responders for `/jobs`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from twinframe.web.messages import (
     write_no_content,
 )
 
-# SPEC: the vendor's SDK polls a delete job after so many seconds, and after 30 where none are told.
+# SPEC: the vendor's SDK polls a delete job after these seconds, after 30 without the header.
 _POLL_SECONDS: Final = "1"
 
 # --- imports --------------------------------------------------------------------------------------
 
 
 async def put_import(edge: Edge, request: Request, response: Response, job_id: str) -> None:
-    """PUT: 201 and the job, not started."""
+    """PUT: 201 with the job, not started."""
     document = await read_json(edge, request, edge.bodies.limits.query)
     response.data = await edge.graph.import_jobs.put_job(job_id, document)
     response.status = 201
@@ -45,12 +45,12 @@ async def list_imports(edge: Edge, request: Request, response: Response) -> None
 
 
 async def cancel_import(edge: Edge, _request: Request, response: Response, job_id: str) -> None:
-    """POST: the job, on its way to its end."""
+    """POST: 200 with the job, which is being cancelled."""
     response.data = await edge.graph.import_jobs.cancel_job(job_id)
 
 
 async def resume_import(edge: Edge, _request: Request, response: Response, job_id: str) -> None:
-    """POST: the job, not started again."""
+    """POST: 200 with the job, not yet restarted."""
     response.data = await edge.graph.import_jobs.resume_job(job_id)
 
 
@@ -64,9 +64,10 @@ async def delete_import(edge: Edge, _request: Request, response: Response, job_i
 
 
 async def start_deletion(edge: Edge, request: Request, response: Response) -> None:
-    """POST: 202, the job, and where to look for it.
+    """POST: 202 with the job and its URL.
 
-    SEC: what it starts cannot be undone; a body would be meant for something else.
+    SEC: the deletion cannot be undone, so a request with a body, which was meant for something
+    else, is refused.
     """
     if (await read_exchange(request).read_body()).strip():
         raise InvalidArgument("This takes no body: it deletes the whole graph.")
@@ -87,7 +88,7 @@ async def start_deletion(edge: Edge, request: Request, response: Response) -> No
 
 
 async def read_deletion(edge: Edge, _request: Request, response: Response, job_id: str) -> None:
-    """GET: the job, and while it goes on when to look again."""
+    """GET: the job, and while it runs the time of the next poll."""
     response.data, has_ended = await edge.graph.delete_jobs.read_job(job_id)
     if not has_ended:
         response.set_header("retry-after", _POLL_SECONDS)

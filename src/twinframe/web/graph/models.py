@@ -1,4 +1,4 @@
-"""Responders of `/models`. Parsing and checking DTDL is the use cases' matter."""
+"""Responders for `/models`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from twinframe.web.messages import (
 
 
 async def create_models(edge: Edge, request: Request, response: Response) -> None:
-    """POST: 201 and the ModelData of all, in the order of the request."""
+    """POST: 201 with the ModelData of all models, in the order of the request."""
     documents = await read_json(edge, request, edge.bodies.limits.models)
     if not isinstance(documents, list):
         raise InvalidArgument("Payload is invalid: the body must be an array of DTDL interfaces.")
@@ -43,7 +43,7 @@ async def list_models(edge: Edge, request: Request, response: Response) -> None:
 
 
 async def read_model(edge: Edge, request: Request, response: Response, model_id: str) -> None:
-    """GET: ModelData, with the definition when `includeModelDefinition` is true.
+    """GET: ModelData, with the definition if `includeModelDefinition` is true.
 
     SPEC: Konnektr's `includeBaseModelContents` merges in what the model inherits.
     """
@@ -70,6 +70,6 @@ async def delete_model(edge: Edge, _request: Request, response: Response, model_
 
 
 async def delete_all_models(edge: Edge, _request: Request, response: Response) -> None:
-    """DELETE of the collection: 204; no model is left."""
+    """DELETE of the collection: 204; all models are deleted."""
     await edge.graph.models.delete_all_models()
     write_no_content(response)

@@ -1,6 +1,6 @@
-"""The responder and route of `/permissions`: what the caller may do. It decides no request.
+"""The responder and route of `/permissions`, which lists what the caller may do.
 
-It is for offering only what may be done; each operation asks for its own permission all the same.
+The answer serves to offer only permitted actions; each operation still checks its own permission.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class OwnPermissions(Shape):
 
 
 async def read_permissions(edge: Edge, request: Request, response: Response) -> None:
-    """GET: who calls, and which permissions of the route table they hold at this graph.
+    """GET: the caller, and which permissions of the route table it holds on this graph.
 
-    Where nobody is asked for credentials, everybody holds all of them.
+    If authentication is off, every caller holds all of them.
     """
     exchange = read_exchange(request)
     caller, gate = exchange.caller, exchange.gate

@@ -1,7 +1,7 @@
-"""The use cases of the data plane as the responders call them. No implementation is here.
+"""The use cases of the data plane as interfaces that the responders call.
 
-Ids are decoded; documents are parsed JSON; bodies that come back are JSON text in UTF-8 that goes
-to the socket as it is. Errors are those of `twinframe.errors`.
+Ids are decoded; documents are parsed JSON; returned bodies are JSON text in UTF-8 that is sent
+unchanged. Errors are those of `twinframe.errors`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from twinframe.web.streaming import ByteStream
 
 
 class Twins(Protocol):
-    """Twins, whole."""
+    """Use cases of whole twins."""
 
     async def read_twin(self, twin_id: str) -> StoredDocument:
-        """The twin."""
+        """Return the twin."""
 
     async def put_twin(
         self,
@@ -33,12 +33,12 @@ class Twins(Protocol):
         if_none_match: str | None,
         if_match: str | None,
     ) -> StoredDocument:
-        """Create or replace; the stored twin."""
+        """Create or replace a twin; return it as stored."""
 
     async def patch_twin(
         self, twin_id: str, patch: JsonValue, if_match: str | None, if_none_match: str | None
     ) -> str:
-        """Apply a JSON Patch; the new ETag."""
+        """Apply a JSON Patch; return the new ETag."""
 
     async def delete_twin(
         self, twin_id: str, if_match: str | None, if_none_match: str | None
@@ -47,10 +47,10 @@ class Twins(Protocol):
 
 
 class Components(Protocol):
-    """Components of twins; their ETag is the twin's."""
+    """Use cases of components of twins; their ETag is the twin's."""
 
     async def read_component(self, twin_id: str, name: str) -> StoredDocument:
-        """The component."""
+        """Return the component."""
 
     async def patch_component(
         self,
@@ -60,14 +60,14 @@ class Components(Protocol):
         if_match: str | None,
         if_none_match: str | None,
     ) -> str:
-        """Apply a JSON Patch; the twin's new ETag."""
+        """Apply a JSON Patch; return the twin's new ETag."""
 
 
 class Relationships(Protocol):
-    """Relationships, named by source twin and id."""
+    """Use cases of relationships, which are named by source twin and id."""
 
     async def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument:
-        """The relationship."""
+        """Return the relationship."""
 
     async def put_relationship(
         self,
@@ -77,7 +77,7 @@ class Relationships(Protocol):
         if_none_match: str | None,
         if_match: str | None,
     ) -> StoredDocument:
-        """Create or replace; the stored relationship."""
+        """Create or replace a relationship; return it as stored."""
 
     async def patch_relationship(
         self,
@@ -87,7 +87,7 @@ class Relationships(Protocol):
         if_match: str | None,
         if_none_match: str | None,
     ) -> str:
-        """Apply a JSON Patch; the new ETag."""
+        """Apply a JSON Patch; return the new ETag."""
 
     async def delete_relationship(
         self,
@@ -101,14 +101,14 @@ class Relationships(Protocol):
     async def list_relationships(
         self, source_id: str, name: str | None, page: PageRequest
     ) -> Page[bytes]:
-        """Outgoing relationships, of one name when it is given."""
+        """Return outgoing relationships, of one name if it is given."""
 
     async def list_incoming(self, target_id: str, page: PageRequest) -> Page[IncomingRelationship]:
-        """Incoming relationships."""
+        """Return incoming relationships."""
 
 
 class Models(Protocol):
-    """DTDL models; answers are ModelData documents."""
+    """Use cases of DTDL models; answers are ModelData documents."""
 
     async def create_models(self, documents: list[JsonValue]) -> Sequence[bytes]:
         """Store models, all or none, in the order given."""
@@ -116,26 +116,28 @@ class Models(Protocol):
     async def list_models(
         self, dependencies_for: Sequence[str], include_definition: bool, page: PageRequest
     ) -> Page[bytes]:
-        """Models by upload; with `dependencies_for` those models and all they depend on."""
+        """Return models in upload order; with `dependencies_for` those models and all they depend
+        on.
+        """
 
     async def read_model(self, model_id: str, include_definition: bool) -> bytes:
-        """The model."""
+        """Return the model."""
 
     async def read_whole_model(self, model_id: str) -> bytes:
-        """The model with all that it inherits merged in."""
+        """Return the model with all that it inherits merged in."""
 
     async def decommission_model(self, model_id: str, patch: JsonValue) -> None:
-        """Apply the one JSON Patch a model takes."""
+        """Apply the only JSON Patch that a model accepts."""
 
     async def delete_model(self, model_id: str) -> None:
-        """Delete a model no other model refers to."""
+        """Delete a model that no other model refers to."""
 
     async def delete_all_models(self) -> None:
         """Delete all models."""
 
 
 class Telemetry(Protocol):
-    """Telemetry of twins and components."""
+    """Use cases of telemetry of twins and components."""
 
     async def publish(
         self,
@@ -149,23 +151,23 @@ class Telemetry(Protocol):
 
 
 class QueryWarning(Protocol):
-    """A name of a query that no stored model knows."""
+    """A name in a query that no stored model defines."""
 
     @property
     def code(self) -> str:
-        """What kind of name it is."""
+        """The kind of name."""
 
     @property
     def message(self) -> str:
-        """For people."""
+        """The warning's text for people."""
 
     @property
     def line(self) -> int:
-        """Line of the text, from 1; 0 without a place."""
+        """Line of the text, from 1; 0 if unknown."""
 
     @property
     def column(self) -> int:
-        """Column of the text, from 1; 0 without a place."""
+        """Column of the text, from 1; 0 if unknown."""
 
     @property
     def suggestion(self) -> str | None:
@@ -173,11 +175,11 @@ class QueryWarning(Protocol):
 
 
 class QueryPage(Protocol):
-    """Rows of a query as JSON texts, where it goes on, and what it cost."""
+    """Rows of a query as JSON texts, the continuation and the cost."""
 
     @property
     def rows(self) -> Sequence[bytes]:
-        """One JSON object a row."""
+        """One JSON object per row."""
 
     @property
     def continuation_token(self) -> str | None:
@@ -185,15 +187,15 @@ class QueryPage(Protocol):
 
     @property
     def charge(self) -> float:
-        """Query units."""
+        """The cost in query units."""
 
     @property
     def warnings(self) -> Sequence[QueryWarning]:
-        """What may be wrong with the query, beside its first page."""
+        """Possible mistakes in the query; given with its first page."""
 
 
 class Queries(Protocol):
-    """Queries of both languages."""
+    """Use cases of queries of both languages."""
 
     async def run(
         self,
@@ -202,102 +204,102 @@ class Queries(Protocol):
         continuation_token: str | None,
         page_size: int | None,
     ) -> QueryPage:
-        """One page of rows; with a token the text is not needed."""
+        """Return one page of rows; with a token the text is not needed."""
 
 
 class Bulk(Protocol):
-    """Many twins or relationships in one call."""
+    """Use cases of bulk writes."""
 
     @property
     def limits(self) -> BulkSettings:
-        """How much one call may bring."""
+        """The limits of one call."""
 
     async def put_twins(
         self, documents: JsonValue, if_none_match: str | None, if_match: str | None
     ) -> Sequence[ItemResult]:
-        """Create or replace twins; what became of each."""
+        """Create or replace twins; return a result for each."""
 
     async def put_relationships(
         self, documents: JsonValue, if_none_match: str | None, if_match: str | None
     ) -> Sequence[ItemResult]:
-        """Create or replace relationships; what became of each."""
+        """Create or replace relationships; return a result for each."""
 
 
 class Transactions(Protocol):
-    """Several writes, all or none."""
+    """Use cases of transactions."""
 
     @property
     def limits(self) -> BulkSettings:
-        """How much one transaction may bring."""
+        """The limits of one transaction."""
 
     async def parse(self, body: JsonValue) -> Sequence[Operation]:
-        """The operations of a body."""
+        """Return the operations of a body."""
 
     async def run(self, operations: Sequence[Operation]) -> Sequence[str | None]:
-        """Apply them in order; the etag that each made."""
+        """Apply the operations in order; return the new etag of each."""
 
 
 class Triples(Protocol):
-    """The graph as RDF. Streams are to be closed."""
+    """Use cases of the graph as RDF. The caller must close the streams."""
 
     @property
     def is_sparql_enabled(self) -> bool:
-        """Whether SPARQL may be asked at all."""
+        """Whether SPARQL is enabled."""
 
     def check_support(self) -> None:
-        """Refuse where nothing writes RDF."""
+        """Raise an error if no plugin writes RDF."""
 
     async def export_graph(self, syntax: Syntax, content: Content) -> ByteStream:
-        """The graph, of one state."""
+        """Return the graph, of one state."""
 
     async def export_shapes(self, syntax: Syntax) -> ByteStream:
-        """SHACL shapes of the stored models."""
+        """Return SHACL shapes of the stored models."""
 
     async def export_report(self, syntax: Syntax) -> ByteStream:
-        """What of the twins departs from the shapes."""
+        """Return a SHACL report of the twins that violate the shapes."""
 
     async def parse_query(
         self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
     ) -> SparqlQuery:
-        """Read a SPARQL query."""
+        """Parse a SPARQL query."""
 
     async def run_query(self, query: SparqlQuery, syntax: Syntax) -> ByteStream:
-        """Its answer in a syntax of its form."""
+        """Return the answer of a query in a syntax of its form."""
 
 
 class ImportJobs(Protocol):
-    """Import jobs; each comes as JSON text."""
+    """Use cases of import jobs; each job is JSON text."""
 
     async def put_job(self, job_id: str, document: JsonValue) -> bytes:
-        """Accept an import."""
+        """Accept an import job."""
 
     async def read_job(self, job_id: str) -> bytes:
-        """The job."""
+        """Return the job."""
 
     async def list_jobs(self, page: PageRequest) -> Page[bytes]:
-        """All jobs, the oldest first."""
+        """Return a page of jobs, the oldest first."""
 
     async def cancel_job(self, job_id: str) -> bytes:
-        """Ask for its end."""
+        """Request the cancellation of a job."""
 
     async def resume_job(self, job_id: str) -> bytes:
-        """Let it go on."""
+        """Resume a job."""
 
     async def delete_job(self, job_id: str) -> None:
-        """Forget it."""
+        """Delete the record of a job."""
 
 
 class DeleteJobs(Protocol):
-    """Delete jobs; each comes as JSON text."""
+    """Use cases of delete jobs; each job is JSON text."""
 
     async def start_job(self, job_id: str | None, minutes: int) -> tuple[str, bytes]:
-        """Accept a deletion of the whole graph; its id, and the job."""
+        """Accept a deletion of the whole graph; return its id and the job."""
 
     async def read_job(self, job_id: str) -> tuple[bytes, bool]:
-        """The job, and whether it has ended."""
+        """Return the job and whether it has ended."""
 
     async def list_jobs(self, page: PageRequest) -> Page[bytes]:
-        """All jobs, the oldest first."""
+        """Return a page of jobs, the oldest first."""
 
 
 class Graph(Protocol):
@@ -353,4 +355,4 @@ class Graph(Protocol):
 
     @property
     def event_streams(self) -> EventStreams:
-        """Following events."""
+        """Event streams."""

@@ -1,4 +1,4 @@
-"""The responder of `POST /query`. Languages, plans and tokens are the use cases' matter."""
+"""The responder of `POST /query`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from twinframe.web.messages import read_exchange, read_json, read_page_size, ren
 async def run_query(edge: Edge, request: Request, response: Response) -> None:
     """POST: a page of rows.
 
-    SPEC: with a continuation token query and parameters may be left out, and are passed over.
+    SPEC: with a continuation token, query and parameters may be left out and are ignored.
     """
     body = await read_json(edge, request, edge.bodies.limits.query)
     if not isinstance(body, dict):
         raise InvalidArgument("Payload is invalid: the body must be an object with a query.")
     text = _read_text(body, "query")
-    token = body.get("continuationToken") or None  # empty is none, as in listings
+    token = body.get("continuationToken") or None  # empty means none, as in listings
     if token is not None and not isinstance(token, str):
         raise InvalidContinuationToken("The continuation token is no text.")
     if text is None and token is None:
@@ -37,7 +37,7 @@ async def run_query(edge: Edge, request: Request, response: Response) -> None:
         text, parameters = None, {}
     size = read_page_size(request)
     exchange = read_exchange(request)
-    CURRENT_REQUEST.set(exchange.request_id.decode("ascii"))  # for the log of slow ones
+    CURRENT_REQUEST.set(exchange.request_id.decode("ascii"))  # for the slow query log
     with DepartureWatch(exchange):
         page = await edge.graph.queries.run(text, parameters, token, size)
     response.set_header("query-charge", f"{page.charge:.2f}")
@@ -50,7 +50,7 @@ async def run_query(edge: Edge, request: Request, response: Response) -> None:
 
 
 def _render_warnings(warnings: Sequence[QueryWarning]) -> bytes:
-    """A member of our own; the vendor's clients leave unknown members alone."""
+    """Return the member `warnings`, our own; the vendor's clients ignore unknown members."""
     rendered = [
         {
             "code": warning.code,

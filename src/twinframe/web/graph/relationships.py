@@ -1,4 +1,4 @@
-"""Responders of relationships, outgoing and incoming. The model's rules are the use cases'."""
+"""Responders for relationships, outgoing and incoming."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def list_relationships(
     edge: Edge, request: Request, response: Response, twin_id: str
 ) -> None:
     """GET: a page of outgoing relationships, of one `relationshipName` when it is given."""
-    name = request.get_param("relationshipName") or None  # empty asks for nothing
+    name = request.get_param("relationshipName") or None  # empty means no filter
     page = await edge.graph.relationships.list_relationships(
         twin_id, name, read_page_request(request)
     )
@@ -77,7 +77,7 @@ async def list_relationships(
 
 
 async def list_incoming(edge: Edge, request: Request, response: Response, twin_id: str) -> None:
-    """GET: a page of incoming relationships, four keys each, linked absolutely."""
+    """GET: a page of incoming relationships, four keys each, with absolute links."""
     page = await edge.graph.relationships.list_incoming(twin_id, read_page_request(request))
     prefix = edge.links.build_relationship_prefix(read_exchange(request))
     version = read_api_version(request)

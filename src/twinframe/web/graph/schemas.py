@@ -1,7 +1,7 @@
-"""Shapes of the data plane's bodies, for the OpenAPI document. Requests are not validated by them.
+"""Pydantic shapes of the data plane's bodies, for the OpenAPI document only.
 
-Twins and relationships are checked against their DTDL models by the use cases; here they are open
-objects with the members every one of them has.
+Twins and relationships are validated against their DTDL models by the use cases; here they are open
+objects with the members that every one of them has.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Responders of telemetry. Delivery is the events' matter."""
+"""Responders for telemetry."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ async def publish_telemetry(
 ) -> None:
     """POST: 204 once the message is accepted.
 
-    A message without `Message-Id` gets a new one: the vendor's clients always send theirs, people
-    with curl do not.
+    A message without `Message-Id` gets a new one: the vendor's clients always send it, people with
+    curl do not.
     """
     payload = await read_json(edge, request, edge.bodies.limits.document)
     message_id = request.get_header("message-id") or str(uuid.uuid4())

@@ -1,4 +1,4 @@
-"""The routes of RDF: exports, shapes and SPARQL. The responders stand beside it."""
+"""The routes of RDF: exports, shapes and SPARQL; their responders are in `triples`."""
 
 from __future__ import annotations
 

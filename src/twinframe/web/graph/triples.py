@@ -1,4 +1,4 @@
-"""The responders of RDF: exports, shapes and SPARQL. What is written is the use cases' matter."""
+"""Responders for RDF: exports, shapes and SPARQL."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def export_shapes(edge: Edge, request: Request, response: Response) -> Non
 
 
 async def export_report(edge: Edge, request: Request, response: Response) -> None:
-    """GET: what of the twins departs from the shapes of their models."""
+    """GET: a SHACL report of the twins that violate the shapes of their models."""
     syntax = choose_syntax(request, REPORT_SYNTAXES)
     _write_head(response, syntax, "report")
     if not _is_head(edge, request, response):
@@ -111,7 +111,7 @@ async def _answer(
 def _parse_fields(text: str) -> dict[str, list[str]]:
     try:
         return parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
-    except ValueError as error:  # also of UTF-8 that is none
+    except ValueError as error:  # also for invalid UTF-8
         raise InvalidArgument(f"The form cannot be read: {error}.") from error
 
 
@@ -138,7 +138,10 @@ def _write_head(response: Response, syntax: Syntax, name: str) -> None:
 
 
 def _is_head(edge: Edge, request: Request, response: Response) -> bool:
-    """Whether only the head was asked for, which is all then. `Unsupported` as of GET."""
+    """Return whether the request is HEAD; the head is then written.
+
+    Raises `Unsupported` as GET does.
+    """
     if request.method != "HEAD":
         return False
     edge.graph.triples.check_support()

@@ -1,4 +1,4 @@
-"""Responders of `/digitaltwins/{twin_id}`. What a twin may hold is decided by the use cases."""
+"""Responders for `/digitaltwins/{twin_id}`."""
 
 from __future__ import annotations
 
