@@ -1,6 +1,7 @@
-"""What responders of the control plane read of a request: bodies, pages, keys, query parameters.
+"""Request parsing for the control plane's responders: bodies, pages, idempotency keys and query
+parameters.
 
-Bodies of resources are read by `control.resource_requests`, which keeps texts as they were given.
+Resource bodies are parsed by `control.resource_requests`, which keeps the given texts.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ F = TypeVar("F", bound=Form)
 
 
 async def read_body(request: Request) -> bytes:
-    """The bytes of a JSON body. `InvalidArgument` for more than can be parsed at once."""
+    """Return the bytes of a JSON body. Raises `InvalidArgument` for one with too many values."""
     check_media_type(request.content_type, JSON_TYPES)
     body = await read_exchange(request).read_body()
     await check_count(body, _MOST_VALUES, "of the control plane")
@@ -44,7 +45,7 @@ async def read_body(request: Request) -> bytes:
 
 
 def parse_form(body: bytes, form: type[F], limits: JsonLimits) -> F:
-    """The members of a body. Raises `ValidationFailed` with all that is wrong in `details`."""
+    """Return the members of a body. Raises `ValidationFailed` with all errors in `details`."""
     document = parse_json(body, limits)
     if not isinstance(document, dict):
         raise ValidationFailed("The body must be a JSON object.")
@@ -62,7 +63,7 @@ def parse_form(body: bytes, form: type[F], limits: JsonLimits) -> F:
 
 
 def parse_key(request: Request, body: bytes) -> RequestKey | None:
-    """The Idempotency-Key of a request with this body, None without one."""
+    """Return the Idempotency-Key of a request with this body; None without the header."""
     key = request.get_header("Idempotency-Key")
     if key is None:
         return None
@@ -71,7 +72,7 @@ def parse_key(request: Request, body: bytes) -> RequestKey | None:
 
 
 def parse_slice(request: Request, settings: ControlSettings) -> Slice:
-    """The part of a listing that `limit` and `offset` ask for. Raises `InvalidArgument`."""
+    """Return the part of a listing that `limit` and `offset` select. Raises `InvalidArgument`."""
     limit = _parse_figure(request, "limit", settings.page_size)
     if limit > settings.max_page_size:
         raise InvalidArgument(f"limit is from 1 to {settings.max_page_size}, not {limit}.")
@@ -79,12 +80,15 @@ def parse_slice(request: Request, settings: ControlSettings) -> Slice:
 
 
 def parse_position(request: Request, name: str) -> int | None:
-    """A whole number in the query, None without it. Raises `InvalidArgument`."""
+    """Return a whole number from the query; None if it is absent. Raises `InvalidArgument`."""
     return None if request.get_param(name) is None else _parse_figure(request, name, 0)
 
 
 def read_choice(request: Request, name: str, known: Collection[str], default: str) -> str:
-    """One of the known words in the query. Raises `InvalidArgument` with the nearest of them."""
+    """Return one of the known words from the query.
+
+    Raises `InvalidArgument` with the nearest word.
+    """
     text: str = request.get_param(name) or default
     if text not in known:
         raise InvalidArgument(f"{name} is not {text[:100]!r}. {render_hint(text, known)}")
@@ -92,7 +96,7 @@ def read_choice(request: Request, name: str, known: Collection[str], default: st
 
 
 def read_required(request: Request, name: str) -> str:
-    """A query parameter that must be there. Raises `InvalidArgument`."""
+    """Return a required query parameter. Raises `InvalidArgument` if it is missing."""
     text: str | None = request.get_param(name)
     if not text:
         raise InvalidArgument(f"The query parameter {name} is missing.")

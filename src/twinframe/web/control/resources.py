@@ -1,4 +1,4 @@
-"""Responders of resources and their history."""
+"""Responders for resources and their history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from twinframe.web.control.requests import parse_key, parse_slice, read_body
 
 
 async def list_all_resources(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: those of all projects that the caller may see."""
+    """GET: the resources of all projects that the caller may see."""
     part = parse_slice(request, edge.settings)
     listed = await edge.plane.resources.list_all(read_actor(request), _parse_filter(request), part)
     views.write_listed(response, "resources", listed, build_view)
@@ -22,7 +22,7 @@ async def list_all_resources(edge: ControlEdge, request: Request, response: Resp
 async def list_resources(
     edge: ControlEdge, request: Request, response: Response, project_id: str
 ) -> None:
-    """GET: those of a project that the caller may see."""
+    """GET: the resources of a project that the caller may see."""
     part = parse_slice(request, edge.settings)
     listed = await edge.plane.resources.list(
         read_actor(request), project_id, _parse_filter(request), part
@@ -40,7 +40,7 @@ def _parse_filter(request: Request) -> ResourceFilter:
 async def create_resource(
     edge: ControlEdge, request: Request, response: Response, project_id: str
 ) -> None:
-    """POST: note it and have it brought up."""
+    """POST: record a new resource and start its provisioning."""
     body = await read_body(request)
     key = parse_key(request, body)
     found = await edge.plane.resources.create(read_actor(request), project_id, body, key)
@@ -52,7 +52,7 @@ async def create_resource(
 async def read_resource(
     edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
 ) -> None:
-    """GET one, or the tombstone of one."""
+    """GET: a resource, or its tombstone."""
     found = await edge.plane.resources.read(read_actor(request), project_id, resource_id)
     response.set_header("etag", build_tag(found))
     views.write_json(response, build_view(found))
@@ -61,7 +61,7 @@ async def read_resource(
 async def update_resource(
     edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
 ) -> None:
-    """PUT: note what shall be different and have it carried out."""
+    """PUT: record the changes and start applying them."""
     found = await edge.plane.resources.update(
         read_actor(request),
         project_id,
@@ -76,7 +76,7 @@ async def update_resource(
 async def delete_resource(
     edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
 ) -> None:
-    """DELETE: have it taken down with all its data."""
+    """DELETE: start the deletion of the resource with all its data."""
     found = await edge.plane.resources.delete(
         read_actor(request), project_id, resource_id, request.get_header("If-Match")
     )
@@ -88,7 +88,7 @@ async def delete_resource(
 async def list_operations(
     edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
 ) -> None:
-    """GET: what was asked of it and what became of that, the latest first."""
+    """GET: the operations on the resource and their outcomes, the latest first."""
     part = parse_slice(request, edge.settings)
     listed = await edge.plane.resources.list_operations(
         read_actor(request), project_id, resource_id, part

@@ -1,4 +1,4 @@
-"""Responders of roles: the built-in ones, and those that organizations define."""
+"""Responders for roles: the built-in ones and the custom ones of organizations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinframe.web.messages import read_flag, write_no_content
 
 
 async def list_built_in_roles(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: the roles that every organization has."""
+    """GET: the built-in roles, which every organization has."""
     part = parse_slice(request, edge.settings)
     roles = tuple(BUILT_IN_ROLES.values())
     listed = Listed(roles[part.offset : part.end], len(roles), part)
@@ -33,7 +33,7 @@ async def list_roles(
 async def create_role(
     edge: ControlEdge, request: Request, response: Response, organization_id: str
 ) -> None:
-    """POST: define one."""
+    """POST: create a custom role."""
     body = await read_body(request)
     form = parse_form(body, RoleForm, edge.json_limits)
     found = await edge.plane.roles.create(
@@ -51,7 +51,7 @@ async def create_role(
 async def read_role(
     edge: ControlEdge, request: Request, response: Response, organization_id: str, role_id: str
 ) -> None:
-    """GET one."""
+    """GET: a custom role."""
     found = await edge.plane.roles.read(read_actor(request), organization_id, role_id)
     views.write_json(response, views.build_role(found))
 
@@ -59,7 +59,7 @@ async def read_role(
 async def update_role(
     edge: ControlEdge, request: Request, response: Response, organization_id: str, role_id: str
 ) -> None:
-    """PUT: another name or other permissions, for all who hold it."""
+    """PUT: change the name or the permissions of a role for all its holders."""
     form = parse_form(await read_body(request), RoleChangeForm, edge.json_limits)
     found = await edge.plane.roles.update(
         read_actor(request),
@@ -74,7 +74,7 @@ async def update_role(
 async def delete_role(
     edge: ControlEdge, request: Request, response: Response, organization_id: str, role_id: str
 ) -> None:
-    """DELETE one that nobody holds; with `cascade` from all who do."""
+    """DELETE: a role that is not assigned; with `cascade` together with its assignments."""
     cascade = read_flag(request, "cascade")
     roles = edge.plane.roles
     await roles.delete(read_actor(request), organization_id, role_id, cascade=cascade)

@@ -1,4 +1,4 @@
-"""What several routes of the control plane share: paths, parameters, answers, errors. No route."""
+"""Paths, parameters, answers and errors that several routes of the control plane share."""
 
 from __future__ import annotations
 

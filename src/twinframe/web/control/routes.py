@@ -1,8 +1,8 @@
-"""All operations of the control plane in one table, with the permission that each needs.
+"""The route table of the control plane: all its operations, with the permission that each needs.
 
-The application and its OpenAPI document are made from it; a route that does not stand here does not
-exist. Permissions are those of `control.catalogue`, held at what the path (or body) names; the use
-cases ask for them in the transaction of what is done.
+The application and its OpenAPI document are built from this table. Permissions are those of
+`control.catalogue`, on the scope that the path or body names; the use cases check them in the
+transaction of the operation.
 """
 
 from __future__ import annotations
@@ -389,7 +389,7 @@ _ROLE_ROUTES = (
 
 
 def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
-    """The operations that every scope has: its role assignments and its audit log."""
+    """Return the routes that every scope has: its role assignments and its audit log."""
     return (
         Route(
             "GET",
@@ -506,7 +506,7 @@ CONTROL_ROUTES: tuple[Route, ...] = (
     *BILLING_ROUTES,
     *build_explorer_routes(PREFIX, "Control"),
 )
-"""What is served wherever the control plane is."""
+"""The routes of the control plane, in its own process or beside the data plane."""
 
 STANDALONE_ROUTES: tuple[Route, ...] = (*CONTROL_ROUTES, *SERVICE_ROUTES)
-"""What a process of its own serves."""
+"""The routes of the control plane's own process."""

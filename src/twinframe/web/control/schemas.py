@@ -1,6 +1,6 @@
-"""Shapes of the control plane's bodies: what requests are checked against, and the document's.
+"""Pydantic shapes of the control plane's bodies, for request validation and the OpenAPI document.
 
-Resources are checked by `control.resource_requests`; their forms here describe them.
+Resource bodies are validated by `control.resource_requests`; their shapes here only describe them.
 """
 
 from __future__ import annotations

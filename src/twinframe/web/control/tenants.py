@@ -1,4 +1,4 @@
-"""Responders of organizations, projects and users."""
+"""Responders for organizations, projects and users."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from twinframe.web.messages import write_no_content
 
 
 async def list_organizations(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: what the caller may see."""
+    """GET: the organizations that the caller may see."""
     part = parse_slice(request, edge.settings)
     listed = await edge.plane.organizations.list(read_actor(request), part)
     views.write_listed(response, "organizations", listed, views.build_organization)
 
 
 async def create_organization(edge: ControlEdge, request: Request, response: Response) -> None:
-    """POST: the caller becomes its owner."""
+    """POST: create an organization; the caller becomes its owner."""
     body = await read_body(request)
     form = parse_form(body, OrganizationForm, edge.json_limits)
     found = await edge.plane.organizations.create(
@@ -35,7 +35,7 @@ async def create_organization(edge: ControlEdge, request: Request, response: Res
 async def read_organization(
     edge: ControlEdge, request: Request, response: Response, organization_id: str
 ) -> None:
-    """GET one."""
+    """GET: an organization."""
     found = await edge.plane.organizations.read(read_actor(request), organization_id)
     views.write_json(response, views.build_organization(found))
 
@@ -43,7 +43,7 @@ async def read_organization(
 async def update_organization(
     edge: ControlEdge, request: Request, response: Response, organization_id: str
 ) -> None:
-    """PUT: another name."""
+    """PUT: rename an organization."""
     form = parse_form(await read_body(request), RenameForm, edge.json_limits)
     organizations = edge.plane.organizations
     found = await organizations.update(read_actor(request), organization_id, form.name)
@@ -53,13 +53,13 @@ async def update_organization(
 async def delete_organization(
     edge: ControlEdge, request: Request, response: Response, organization_id: str
 ) -> None:
-    """DELETE an empty one."""
+    """DELETE: an empty organization."""
     await edge.plane.organizations.delete(read_actor(request), organization_id)
     write_no_content(response)
 
 
 async def list_projects(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: what the caller may see, of all organizations or of one."""
+    """GET: the projects that the caller may see, of all organizations or of one."""
     listed = await edge.plane.projects.list(
         read_actor(request),
         parse_slice(request, edge.settings),
@@ -69,7 +69,7 @@ async def list_projects(edge: ControlEdge, request: Request, response: Response)
 
 
 async def create_project(edge: ControlEdge, request: Request, response: Response) -> None:
-    """POST: in an organization that the body names."""
+    """POST: create a project in the organization that the body names."""
     body = await read_body(request)
     form = parse_form(body, ProjectForm, edge.json_limits)
     found = await edge.plane.projects.create(
@@ -86,7 +86,7 @@ async def create_project(edge: ControlEdge, request: Request, response: Response
 async def read_project(
     edge: ControlEdge, request: Request, response: Response, project_id: str
 ) -> None:
-    """GET one."""
+    """GET: a project."""
     found = await edge.plane.projects.read(read_actor(request), project_id)
     views.write_json(response, views.build_project(found))
 
@@ -94,7 +94,7 @@ async def read_project(
 async def update_project(
     edge: ControlEdge, request: Request, response: Response, project_id: str
 ) -> None:
-    """PUT: another name."""
+    """PUT: rename a project."""
     form = parse_form(await read_body(request), RenameForm, edge.json_limits)
     found = await edge.plane.projects.update(read_actor(request), project_id, form.name)
     views.write_json(response, views.build_project(found))
@@ -103,25 +103,25 @@ async def update_project(
 async def delete_project(
     edge: ControlEdge, request: Request, response: Response, project_id: str
 ) -> None:
-    """DELETE an empty one."""
+    """DELETE: an empty project."""
     await edge.plane.projects.delete(read_actor(request), project_id)
     write_no_content(response)
 
 
 async def list_users(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: all who have called."""
+    """GET: all users that have called the service."""
     listed = await edge.plane.users.list(read_actor(request), parse_slice(request, edge.settings))
     views.write_listed(response, "users", listed, views.build_user)
 
 
 async def read_me(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: the caller."""
+    """GET: the calling user."""
     actor = read_actor(request)
     found = await edge.plane.users.read(actor, actor.subject)
     views.write_json(response, views.build_user(found))
 
 
 async def read_user(edge: ControlEdge, request: Request, response: Response, user_id: str) -> None:
-    """GET one."""
+    """GET: a user."""
     found = await edge.plane.users.read(read_actor(request), user_id)
     views.write_json(response, views.build_user(found))

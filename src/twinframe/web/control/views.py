@@ -1,4 +1,4 @@
-"""The response objects of the control plane, but those of resources. It reads nothing."""
+"""The JSON objects of the control plane's answers, except those of resources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_json(response: Response, view: View, status: int = 200) -> None:
 
 
 def write_created(response: Response, view: View, location: str) -> None:
-    """Answer 201 with an object and where it is from now on."""
+    """Answer 201 with a new object and its location."""
     response.set_header("location", location)
     write_json(response, view, 201)
 
@@ -44,7 +44,7 @@ def write_listed(
 
 
 def build_organization(value: Organization) -> View:
-    """An organization."""
+    """Return the JSON object of an organization."""
     return {
         "organization_id": value.id,
         "name": value.name,
@@ -54,7 +54,7 @@ def build_organization(value: Organization) -> View:
 
 
 def build_project(value: Project) -> View:
-    """A project."""
+    """Return the JSON object of a project."""
     return {
         "project_id": value.id,
         "organization_id": value.organization_id,
@@ -65,7 +65,7 @@ def build_project(value: Project) -> View:
 
 
 def build_user(value: User) -> View:
-    """A user."""
+    """Return the JSON object of a user."""
     return {
         "user_id": value.id,
         "email": value.email or None,
@@ -76,7 +76,7 @@ def build_user(value: User) -> View:
 
 
 def build_role(value: CustomRole) -> View:
-    """A custom role."""
+    """Return the JSON object of a custom role."""
     return {
         "role_id": value.role,
         "organization_id": value.organization_id,
@@ -90,7 +90,7 @@ def build_role(value: CustomRole) -> View:
 
 
 def build_built_in_role(value: BuiltInRole) -> View:
-    """A built-in role."""
+    """Return the JSON object of a built-in role."""
     return {
         "role_id": value.id,
         "organization_id": None,
@@ -104,7 +104,10 @@ def build_built_in_role(value: BuiltInRole) -> View:
 
 
 def build_assignment(value: Assignment) -> View:
-    """An assignment. Custom roles go by their id within the organization."""
+    """Return the JSON object of an assignment.
+
+    A custom role is given by its id in the organization.
+    """
     grantee = value.grantee
     return {
         "assignment_id": value.id,
@@ -120,7 +123,7 @@ def build_assignment(value: Assignment) -> View:
 
 
 def build_audit_line(line: AuditLine) -> View:
-    """An entry of the audit log."""
+    """Return the JSON object of an audit log entry."""
     entry = line.entry
     return {
         "position": line.position,
