@@ -1,7 +1,8 @@
-"""Who is connected to a worker, by address: who makes room when it is full. It reads no data.
+"""Connection counts of a worker by client address; they decide which connection to close when it is
+full.
 
-An address is an IPv4 address, or the first 64 bits of an IPv6 address: one client often has all
-that are behind them.
+An address is an IPv4 address, or the first 64 bits of an IPv6 address, since one client often has
+that whole prefix.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from ipaddress import IPv6Address
 from typing import Final, Generic, Protocol, TypeVar
 
 YOUNG_SECONDS: Final = 0.5
-"""A connection that has waited for less than this is not closed for the sake of others."""
+"""A connection that has waited for less than this is not closed in favour of others."""
 
 
 class Guest(Protocol):
@@ -21,27 +22,28 @@ class Guest(Protocol):
     address: str
 
     def read_patience(self, now: float) -> float:
-        """Seconds that it has kept its place without a request; negative where it has one."""
+        """Return the seconds that it has been open without a request; negative if it has one."""
 
     def give_way(self) -> None:
-        """Close it, since others need the place."""
+        """Close the connection, since others need its slot."""
 
 
 G = TypeVar("G", bound=Guest)
 
 
 class Crowd(Generic[G]):
-    """The connections of a process, at most `most` of an address."""
+    """The connections of a process, at most `most` per address."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._guests: dict[str, set[G]] = {}
 
     def join(self, guest: G, now: float, *, full: bool) -> bool:
-        """Count a connection. False: there is no place for it, and nobody could be sent away.
+        """Count a connection; return False if there is no slot for it and none could be freed.
 
-        When its address has too many, one of that address gives way; when the process is `full`,
-        one of the address with the most. The one that has waited longest without a request goes.
+        If its address has too many connections, one of that address is closed. If the process is
+        `full`, one of the address with the most is closed. The one that has waited longest without
+        a request goes first.
         """
         own = self._guests.setdefault(guest.address, set())
         own.add(guest)
@@ -53,7 +55,7 @@ class Crowd(Generic[G]):
         return True
 
     def leave(self, guest: G) -> None:
-        """The connection is gone."""
+        """Forget a closed connection."""
         own = self._guests.get(guest.address)
         if own is not None:
             own.discard(guest)
@@ -70,7 +72,7 @@ def _send_away(guests: Collection[Guest], now: float) -> bool:
 
 
 def read_address(transport: asyncio.BaseTransport) -> str:
-    """The address that a connection counts for; empty for a local socket."""
+    """Return the address that a connection counts for; empty for a local socket."""
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple | list) or not peer:
         return ""

@@ -1,4 +1,4 @@
-"""Whether the other side has all that was written to it. It writes nothing itself."""
+"""Check whether the client has received all that was written to its connection."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from termios import TIOCOUTQ
 
 
 def is_delivered(transport: asyncio.Transport) -> bool:
-    """True if nothing is left in the buffers of this side, and the other has confirmed all of it.
+    """Return True if this side's buffers are empty and the client has confirmed all data.
 
-    NOTE: a TLS transport does not tell what the one below it holds; that is empty where the
-    kernel's queue is. False where nobody can say: other systems than Linux, a closed socket.
+    NOTE: a TLS transport does not report the buffer of the transport below it; that buffer is empty
+    if the kernel's queue is. False where it cannot be determined: on other systems than Linux, and
+    for a closed socket.
     """
     if sys.platform != "linux" or transport.get_write_buffer_size():
         return False

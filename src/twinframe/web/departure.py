@@ -1,4 +1,4 @@
-"""Ends the work for a client that went away before it was answered. It answers nobody."""
+"""Cancellation of a request's work when its client leaves before the answer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final, Self
 from twinframe.web.errors import ClientDisconnected
 from twinframe.web.exchange import Exchange
 
-# PERF: a task costs more than a short query; whoever is answered sooner is never looked after.
+# PERF: a watching task costs more than a short query; shorter requests get none.
 _PATIENCE: Final = 0.2
 
 
 class DepartureWatch:
-    """A context in whose body the task is cancelled when the client of `exchange` leaves.
+    """Context manager that cancels the task in its body when the client of `exchange` leaves.
 
-    The body must have read the whole request, and cancelling what it awaits must be safe. Then
-    `ClientDisconnected` leaves the context.
+    The body must have read the whole request, and what it awaits must be safe to cancel.
+    `ClientDisconnected` is then raised.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -25,13 +25,13 @@ class DepartureWatch:
         self._watch: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Self:
-        """Look after the client from some time on."""
+        """Start watching the client after a delay."""
         self._task = asyncio.current_task()
         self._timer = asyncio.get_running_loop().call_later(_PATIENCE, self._start)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._timer.cancel()
         if self._watch is not None:
             self._watch.cancel()

@@ -1,7 +1,8 @@
-"""Discovery of who signs tokens for this service (RFC 9728), and the 401 that points there.
+"""OAuth protected resource metadata (RFC 9728), which names the authorization servers, and the 401
+that points to it.
 
-It verifies nothing. The documents are made of settings; the request only gives the origin where
-no public one is set, and only one by which the service is known.
+The documents are built from settings. The request gives only the origin, if no public one is set,
+and only if its Host is a known name of the service.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ WELL_KNOWN = ".well-known"
 DOCUMENT = "oauth-protected-resource"
 
 MCP_PATHS = ("/mcp", "/sse")
-"""Where an MCP server answers, below the address of its graph."""
+"""The path of an MCP server below the address of its graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A protected resource: where it is below the origin, and its own URL if settings name it.
+    """A protected resource: its path below the origin, and its own URL if settings name it.
 
     `name` is for people; `scopes` are those its tokens need, None for those that settings name.
     """
@@ -42,9 +43,9 @@ class Resource:
 
 
 class Discovery:
-    """The documents of the protected resources of this service, and the answer 401.
+    """The metadata documents of this service's protected resources, and the 401 answer.
 
-    The API is a resource at the origin and one at the base path: clients compare the URL they
+    The API is a resource at the origin and one at the base path, since clients compare the URL they
     called. `extra` are those of other servers in this process, such as `/mcp`. Refusals point to
     the resource at `home`, None for the base path as called.
     """
@@ -67,17 +68,17 @@ class Discovery:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths of all resources; empty text is the origin."""
+        """The paths of all resources; the empty text is the origin."""
         return tuple(resource.path for resource in self._known.values())
 
     def find(self, path: str) -> Resource | None:
-        """The resource at a path (empty: the origin), in any case."""
+        """Return the resource at a path (empty: the origin), in any letter case."""
         return self._known.get(path.casefold())
 
     def render_document(self, exchange: Exchange, path: str) -> bytes:
-        """The document of the resource at `path` (empty: the origin).
+        """Return the document of the resource at `path` (empty: the origin).
 
-        Raises `RouteNotFound` for a path that is none, and where nobody is asked for credentials.
+        Raises `RouteNotFound` for an unknown path, and if authentication is off.
         """
         resource = self.find(path)
         if resource is None or not self._authentication.asks:
@@ -100,22 +101,24 @@ class Discovery:
         return orjson.dumps(document)
 
     def choose_caching(self, path: str) -> str:
-        """How the document at `path` may be kept.
+        """Return the Cache-Control of the document at `path`.
 
-        SEC: one that repeats the request's Host must not be kept for others.
+        SEC: a document that repeats the request's Host must not be cached for others.
         """
         resource = self.find(path)
         is_fixed = self._links.is_fixed or (resource is not None and bool(resource.url))
         return "public, max-age=300" if is_fixed else "no-store"
 
     def build_address(self, exchange: Exchange, path: str) -> str:
-        """The URL of the document of the resource at `path`: the suffix is put in before it."""
+        """Return the URL of the document of the resource at `path`, with the well-known suffix
+        before it.
+        """
         return f"{self._links.build_origin(exchange)}/{WELL_KNOWN}/{DOCUMENT}{path}"
 
     def build_unauthorized(self, exchange: Exchange) -> ErrorAnswer:
-        """The one answer to all requests without valid credentials.
+        """Return the answer to all requests without valid credentials.
 
-        SEC: it does not tell what was wrong; the log does.
+        SEC: it does not say what was wrong; the log does.
         """
         home = exchange.target.base if self._home is None else self._home
         address = self.build_address(exchange, home)
@@ -125,7 +128,7 @@ class Discovery:
 async def read_document(
     edge: ServiceEdge, request: Request, response: Response, **_none: Any
 ) -> None:
-    """GET: the document of a protected resource, for everybody."""
+    """GET: the metadata document of a protected resource, without credentials."""
     exchange: Exchange = request.scope[SCOPE_KEY]
     segments = exchange.target.segments[2:]
     path = "".join(f"/{segment}" for segment in segments) or exchange.target.base

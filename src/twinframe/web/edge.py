@@ -1,6 +1,6 @@
-"""What a responder may use: the use cases and the few things HTTP adds to them.
+"""The surroundings of a responder: the use cases and the HTTP helpers around them.
 
-It starts nothing; `application` builds it once a process.
+`application` builds them once per process.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from twinframe.web.links import Links
 
 
 def never() -> bool:
-    """What is not so: the answer where nobody can tell."""
+    """Return False: the default where a state is not known."""
     return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceEdge:
-    """What the responders of every plane have around them.
+    """The surroundings of the responders of every plane.
 
-    `is_ready` says whether the service should get requests: its store answers, no drain has begun.
-    `is_full` says whether it lately had no room for writes, though reads go on.
+    `is_ready` returns whether the service should get requests: its store answers and no drain has
+    begun. `is_full` returns whether it lately had no room for writes, though reads go on.
     """
 
     json_limits: JsonLimits
@@ -40,9 +40,9 @@ class ServiceEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge(ServiceEdge):
-    """The surroundings of all responders of the data plane.
+    """The surroundings of the data plane's responders.
 
-    `permissions` are all that its operations ask for, `bodies` reads what they are sent.
+    `permissions` are all those its operations need; `bodies` parses request bodies.
     """
 
     graph: Graph

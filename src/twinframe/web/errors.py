@@ -1,6 +1,6 @@
-"""The only place where twinframe's errors become HTTP answers, in the vendor's shapes.
+"""The mapping of twinframe's errors to HTTP answers, in the vendor's formats.
 
-It decides nothing about when an error is raised, and it knows no route.
+It is the only one: every plane and protocol that answers over HTTP uses it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from twinframe.errors import (
 JSON = "application/json; charset=utf-8"
 PROBLEM_JSON = "application/problem+json; charset=utf-8"
 
-# --- errors that only HTTP knows ----------------------------------------------------------------
+# --- errors of the HTTP edge --------------------------------------------------------------------
 
 
 class EdgeError(TwinframeError):
@@ -116,7 +116,7 @@ class ServiceEnding(EdgeError):
 
 
 class ClientDisconnected(EdgeError):
-    """The client left before its body was complete; there is nobody to answer."""
+    """The client left before its body was complete, so no answer is sent."""
 
     code = "ClientDisconnected"
     status = 499
@@ -127,7 +127,7 @@ class ClientDisconnected(EdgeError):
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """An error as HTTP: `headers` holds lower-case names, `content-type` included."""
+    """An HTTP error answer: `headers` holds lower-case names, `content-type` included."""
 
     status: int
     body: bytes
@@ -153,7 +153,7 @@ _STATUS: dict[type[TwinframeError], int] = {
     StorageError: 503,
 }
 
-# SEC: what one caller may not do must not be remembered for another.
+# SEC: a refusal for one caller must not be cached for another.
 _NO_STORE = ("cache-control", "no-store")
 _REFUSED = (("content-type", JSON), _NO_STORE)
 _REFUSED_PROBLEM = (("content-type", PROBLEM_JSON), _NO_STORE)
@@ -163,14 +163,14 @@ _VALIDATION_MESSAGE = "Invalid twin specified"  # SPEC: the vendor puts every re
 
 
 def find_status(kind: type[TwinframeError]) -> int:
-    """The HTTP status of a class of errors: that of its nearest mapped class, else 500."""
+    """Return the HTTP status of an error class: that of its nearest mapped base class, else 500."""
     if issubclass(kind, EdgeError):
         return kind.status
     return next((_STATUS[base] for base in kind.__mro__ if base in _STATUS), 500)
 
 
 def build_status(error: TwinframeError) -> int:
-    """The HTTP status of an error: a rate that is used up is 429, another quota 403."""
+    """Return the HTTP status of an error: 429 for an exceeded rate, 403 for another quota."""
     if isinstance(error, OperationRefused):
         return build_status(error.reason)
     if isinstance(error, QuotaExceeded) and error.retry_after is not None:
@@ -179,7 +179,7 @@ def build_status(error: TwinframeError) -> int:
 
 
 def build_retry_after(error: TwinframeError) -> str:
-    """The seconds after which to try again: those the error tells, else one."""
+    """Return the seconds after which to try again: those of the error, else one."""
     if isinstance(error, QuotaExceeded | RateExceeded | TooManyJobs):
         known = error.retry_after
         return _RETRY_AFTER_SECONDS if known is None else str(known)
@@ -189,10 +189,10 @@ def build_retry_after(error: TwinframeError) -> str:
 def build_answer(
     error: TwinframeError, *, patches_twin: bool = False, request_id: str = ""
 ) -> ErrorAnswer:
-    """The HTTP answer to an error.
+    """Return the HTTP answer to an error.
 
-    `patches_twin` says that the request patched a whole twin: the vendor's problem document for a
-    patch of non-objects has one member more there, and it names the request by its id.
+    `patches_twin` means that the request patched a whole twin: the vendor's problem document for a
+    patch of non-objects then has one more member and names the request by its id.
     """
     if isinstance(error, OperationRefused):
         return _build_refused_operation(error)
@@ -220,7 +220,7 @@ def build_answer(
 
 
 def build_single(error: TwinframeError) -> TwinframeError:
-    """The error of one part of a request, as one that has the envelope in any case."""
+    """Return the error of one part of a request, in a form that always has the envelope."""
     if not isinstance(error, PatchNotObjects):
         return error
     places = ", ".join(str(position) for position in error.positions)
@@ -228,7 +228,9 @@ def build_single(error: TwinframeError) -> TwinframeError:
 
 
 def _build_refused_operation(error: OperationRefused) -> ErrorAnswer:
-    """As the answer to the single call, with the place of the operation in message and `index`."""
+    """Answer as the single call would, with the operation's position in the message and in
+    `index`.
+    """
     answer = build_answer(build_single(error.reason))
     body = orjson.loads(answer.body)
     body["error"]["message"] = f"Operation {error.index} ({error.name}): {body['error']['message']}"
@@ -237,7 +239,7 @@ def _build_refused_operation(error: OperationRefused) -> ErrorAnswer:
 
 
 def build_http_answer(status: int, title: str | None, description: str | None) -> ErrorAnswer:
-    """The answer to an error of the web framework: a status and its texts, in our envelope."""
+    """Return the answer to an error of the web framework: its status and texts in our envelope."""
     code = "".join(word.capitalize() for word in http.HTTPStatus(status).phrase.split())
     message = description or title or http.HTTPStatus(status).description
     headers = (("content-type", JSON), ("x-ms-error-code", code))
@@ -245,9 +247,9 @@ def build_http_answer(status: int, title: str | None, description: str | None) -
 
 
 def render_envelope(code: str, message: str, details: tuple[ErrorDetail, ...] = ()) -> bytes:
-    """The vendor's error body: `{"error":{"code","message"[,"details"]}}`.
+    """Return the vendor's error body: `{"error":{"code","message"[,"details"]}}`.
 
-    A detail is `{"code","message"[,"target"]}`; `target` is the place of it in what was sent.
+    A detail is `{"code","message"[,"target"]}`; `target` is its location in the request.
     """
     error: dict[str, object] = {"code": code, "message": render_text(message)}
     if details:
@@ -263,7 +265,7 @@ def render_envelope(code: str, message: str, details: tuple[ErrorDetail, ...] = 
 
 
 def render_text(text: str) -> str:
-    """Text that UTF-8 can hold: a lone surrogate quoted from a bad input becomes `?`."""
+    """Return text that UTF-8 can encode: a lone surrogate quoted from a bad input becomes `?`."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

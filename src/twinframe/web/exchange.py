@@ -1,7 +1,4 @@
-"""One request and its answer as the guard sees them: id, target, body, status.
-
-It is transport only: what the request means is the responders' matter.
-"""
+"""One HTTP request and its answer as the guard sees them: id, target, body and status."""
 
 from __future__ import annotations
 
@@ -42,13 +39,13 @@ _WATCHED = frozenset(
 )
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._~:+/=\-]{1,128}")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
-"""SEC: of every answer: a browser must not take data of somebody's for a script or a page."""
+"""SEC: headers of every answer: a browser must not treat private data as a script or a page."""
 _FIRST_WITHOUT_BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
 _FIRST_WITH_BODY: Message = {"type": "http.request", "body": b"", "more_body": True}
 
 
 class Exchange:
-    """The guard's record of one HTTP request; it stands in the scope under `SCOPE_KEY`."""
+    """The guard's record of one HTTP request; the scope has it under `SCOPE_KEY`."""
 
     __slots__ = (
         "_begun",
@@ -89,11 +86,11 @@ class Exchange:
         self.target = _NO_TARGET
         self.has_body = False
         self.host = b""
-        self.own_host = False  # whether the host name is the address, so that links have to keep it
+        self.own_host = False  # whether the host name is the address, so that links must keep it
         self.caller: Caller | None = None
-        self.gate: Gate | None = None  # that let it in; None: nobody is asked for credentials
-        self.route = ""  # the template of its path, once that is found
-        self.graph = ""  # the hosted graph it is at, once that is known to be there
+        self.gate: Gate | None = None  # that admitted it; None: authentication is off
+        self.route = ""  # the template of its path, once found
+        self.graph = ""  # the hosted graph it addresses, once it is known to exist
         self._receive = receive
         self._send = send
         self._cycle = find_cycle(send)
@@ -101,11 +98,11 @@ class Exchange:
         self._begun = False
         self._body_limit = body_limit
         self._body_setting = "Server__MaxBodyBytes"
-        self.hold: Hold | None = None  # of what was made of a large body
+        self.hold: Hold | None = None  # memory held for what was parsed from a large body
         self._coding = b""
         self._length = 0
         self._trace: bytes | None = None
-        self.traceparent = ""  # that it came with, if that is well formed
+        self.traceparent = ""  # of the request, if well formed
         for name, value in scope["headers"]:
             if name in _WATCHED:
                 self._read_header(name, value)
@@ -135,18 +132,18 @@ class Exchange:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the head of the answer is on its way to the client."""
+        """Whether the head of the answer was sent."""
         return self.status != 0 and self._start is None
 
     def read_seconds(self) -> float:
-        """How long ago its head was here."""
+        """Return the seconds since its head arrived."""
         return perf_counter() - self.started
 
     async def receive(self) -> Message:
         """ASGI `receive` for the application.
 
-        NOTE: the first event is made here and carries no data. Falcon asks for it before it
-        routes, and asking the server would send `100 Continue` before the request was checked.
+        NOTE: the first event is made here and carries no data. Falcon asks for it before it routes,
+        and asking the server would send `100 Continue` before the request was checked.
         """
         if self._begun:
             return await self._receive()
@@ -154,10 +151,10 @@ class Exchange:
         return _FIRST_WITH_BODY if self.has_body else _FIRST_WITHOUT_BODY
 
     def send(self, message: Message) -> Awaitable[None]:
-        """ASGI `send`: adds the headers of every answer, remembers status and size.
+        """ASGI `send`: adds the headers of every answer, records status and size.
 
-        PERF: a plain function that hands on an awaitable, so it costs no coroutine; and an answer
-        in two events, the usual case, is written at once (see `whole_answer`).
+        PERF: a plain function that returns an awaitable, so it costs no coroutine; an answer in two
+        events, the usual case, is written at once (see `whole_answer`).
         """
         if message["type"] == "http.response.start":
             self.status = message["status"]
@@ -183,7 +180,8 @@ class Exchange:
     async def _send_piece(self, message: Message, cycle: RequestResponseCycle) -> None:
         """Send a piece of a stream, and wait until the client has taken nearly all of it.
 
-        NOTE: the server itself waits before it sends the next piece, which then is made already.
+        NOTE: the server itself waits only before it sends the next piece, which is then already
+        made.
         """
         await self._send(message)
         await cycle.flow.drain()
@@ -199,7 +197,9 @@ class Exchange:
         return _NOSNIFF, own, (b"traceresponse", self._trace)
 
     def join_trace(self, trace_id: int, span_id: int, flags: int) -> None:
-        """Tell the client of the span that stands for this request, in a trace of its or ours."""
+        """Answer with the trace context of this request's span, in a trace of the client's or
+        ours.
+        """
         self._trace = b"00-%032x-%016x-%02x" % (trace_id, span_id, flags)
 
     def limit_body(self, limit: int, setting: str) -> None:
@@ -209,10 +209,10 @@ class Exchange:
             self._body_setting = setting
 
     async def read_body(self) -> bytes:
-        """The whole request body.
+        """Return the whole request body.
 
-        Raises `BodyTooLarge`, `UnsupportedMediaType` for a content coding, and
-        `ClientDisconnected` when the client left before the end.
+        Raises `BodyTooLarge`, `UnsupportedMediaType` for a content coding, and `ClientDisconnected`
+        if the client left before the end.
         """
         if not self.has_body:
             return b""
@@ -235,12 +235,12 @@ class Exchange:
                 body = piece
             else:
                 if isinstance(body, bytes):
-                    body = bytearray(body)  # grows in place, where pieces would need it all twice
+                    body = bytearray(body)  # grows in place; pieces would need twice the memory
                 body += piece
             if not message.get("more_body", False):
-                return cast("bytes", body)  # nobody hashes it
+                return cast("bytes", body)  # it is never hashed
 
     async def wait_for_departure(self) -> None:
-        """Return when the client has gone. Only once the whole body was read."""
+        """Return when the client has gone. Call it only after the whole body was read."""
         while (await self._receive())["type"] != "http.disconnect":
             continue

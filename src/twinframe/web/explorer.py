@@ -1,4 +1,4 @@
-"""The interactive explorer: its page, its files and the OpenAPI document it shows.
+"""The interactive API explorer: its page, its files and the OpenAPI document it shows.
 
 The files come from an installed package, never from another host; the page runs no inline script.
 """
@@ -63,7 +63,7 @@ class Explorer:
         self._files: dict[str, bytes] = {}
 
     def render_document(self, base: str) -> bytes:
-        """The OpenAPI document as JSON text; made once for each of the two places."""
+        """Return the OpenAPI document as JSON text; it is built once per base path."""
         found = self._documents.get(base)
         if found is None:
             found = orjson.dumps(self._build(base))
@@ -72,7 +72,7 @@ class Explorer:
         return found
 
     def read_file(self, name: str) -> bytes:
-        """A file of the explorer; `RouteNotFound` for a name that is none of them."""
+        """Return a file of the explorer. Raises `RouteNotFound` for an unknown name."""
         if name not in _ASSETS:
             raise RouteNotFound(f"The explorer has no file {name!a}.")
         found = self._files.get(name)
@@ -116,6 +116,6 @@ async def read_asset(edge: ServiceEdge, request: Request, response: Response, na
 
 
 def _find_base(request: Request) -> str:
-    """What the explorer's own paths begin with: the base path, and what its route begins with."""
+    """Return the prefix of the explorer's own paths: the base path and the prefix of its route."""
     base: str = request.scope[SCOPE_KEY].target.base
     return base + str(request.uri_template).partition("/swagger")[0]

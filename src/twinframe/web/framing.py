@@ -1,6 +1,6 @@
-"""What the HTTP protocol guard refuses and how it answers: limits, faults, the check of a head.
+"""Limits, faults and the header check of the HTTP protocol guard.
 
-It holds no connection and no timer; `protocol` does.
+Connections and timers are those of `protocol`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Headers = list[tuple[bytes, bytes]]
 
 # A chunked body may spend this much on sizes, extensions and line ends; more is an attack.
 CHUNK_OVERHEAD_BYTES = 64 * 1024
-# Requests that wait behind one another on a connection; what comes behind them is not parsed yet.
+# Requests that may queue on a connection; data after them is not parsed yet.
 MAX_PIPELINED = 32
 
 _HOST = re.compile(rb"[A-Za-z0-9._~\-]{1,255}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
@@ -43,7 +43,9 @@ class Limits:
 
     @property
     def sweep_seconds(self) -> float:
-        """How often connections are looked at: often enough to be late by a quarter at most."""
+        """Return the seconds between checks of the connections: at most a quarter of a limit
+        late.
+        """
         shortest = min(
             self.header_seconds, self.body_seconds, self.idle_seconds, self.write_seconds
         )
@@ -51,7 +53,7 @@ class Limits:
 
 
 def build_limits(settings: ServerSettings, memory: MemoryAccount) -> Limits:
-    """The limits of a connection, from the settings of the server and the memory there is."""
+    """Return the limits of a connection, from the server's settings and the available memory."""
     return Limits(
         url_bytes=settings.max_url_bytes,
         head_bytes=settings.max_header_bytes,
@@ -79,7 +81,7 @@ class Fault:
 
 
 def build_fault(status: int, code: str, message: str) -> Fault:
-    """A fault with its answer in the vendor's error envelope."""
+    """Return a fault with its answer in the vendor's error envelope."""
     body = render_envelope(code, message)
     retry = "retry-after: 1\r\n" if status == 503 else ""
     head = (
@@ -145,7 +147,7 @@ def is_host(value: bytes) -> bool:
 
 
 def check_head(version: str, method: bytes, headers: Headers, limits: Limits) -> Fault | None:
-    """The fault of a complete head, or None.
+    """Return the fault of a complete head, or None.
 
     SEC: one Host, one framing of the body, a length within the limit: what a proxy in front and
     this server could read differently is refused, not interpreted (RFC 9112 section 6.3).

@@ -1,6 +1,7 @@
-"""The ASGI guard in front of everything: ids, names, access log and the last resort for errors.
+"""The outermost ASGI layer of the service: request ids, host checks, access log and the last error
+handler.
 
-It is pure ASGI: it knows neither Falcon nor any route. Limits of framing are `protocol`'s.
+Limits of HTTP framing are enforced by `protocol`.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ logger = logging.getLogger("twinframe.web")
 class Guard:
     """The outermost ASGI application.
 
-    `server` gives the base path and the body limit, and the worker its limits; `memory` is what the
-    worker may hold. `access_log` is None when no access log is wanted; its thread lives between the
-    lifespan's events.
-    `build_error` makes answers of the errors that end here; without it they have the vendor's form.
+    `server` gives the base path and the body limit, and the worker its limits; `memory` is the
+    worker's memory account. `access_log` is None if no access log is wanted; its thread runs
+    between the lifespan's events.
+
+    `build_error` makes the answers to errors that end here; without it they have the vendor's form.
     """
 
     def __init__(
@@ -61,29 +63,33 @@ class Guard:
 
     @property
     def draining(self) -> bool:
-        """Whether the service ends, or is about to: then it is not ready."""
+        """Whether the service ends, or is about to; it is then not ready."""
         return self._draining or (self._leaves is not None and self._leaves())
 
     def watch_leave(self, leaves: Callable[[], bool]) -> None:
-        """Have `leaves` say whether the whole service is about to end; asked for readiness only."""
+        """Set the function that returns whether the whole service is about to end, for readiness
+        only.
+        """
         self._leaves = leaves
 
     def begin_drain(self) -> None:
-        """From now on the service is not ready; requests already accepted are finished."""
+        """Mark the service as not ready; requests already accepted are finished."""
         self._draining = True
         for hook in self._drain_hooks:
             hook()
 
     def on_drain(self, hook: Callable[[], None]) -> None:
-        """Have `hook` called when the drain begins: for answers without an end of their own."""
+        """Set a `hook` called when the drain begins, for answers that would not end by
+        themselves.
+        """
         self._drain_hooks.append(hook)
 
     def wrap(self, build: Callable[[Asgi], Asgi]) -> None:
-        """Put an ASGI layer around what is there: its answers get ids and log lines as well."""
+        """Put an ASGI layer around the application: its answers get ids and log lines as well."""
         self._handle = build(self._handle)
 
     def observe(self, observer: Callable[[Exchange], None]) -> None:
-        """Have each exchange shown to `observer` when it has ended. It must not raise or wait."""
+        """Call `observer` with each exchange that has ended. It must not raise or wait."""
         self._observers.append(observer)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,7 +100,7 @@ class Guard:
         new_id = b"%b%08x" % (self._id_prefix, next(self._count))
         exchange = Exchange(scope, receive, send, new_id, self._body_limit)
         scope[SCOPE_KEY] = exchange
-        if exchange.traceparent or CURRENT_TRACE.get():  # a pipelined one inherits the other's
+        if exchange.traceparent or CURRENT_TRACE.get():  # a pipelined one inherits the last one's
             CURRENT_TRACE.set(exchange.traceparent)
         try:
             await self._handle(scope, exchange.receive, exchange.send)
@@ -106,8 +112,8 @@ class Guard:
             if not exchange.is_answered:
                 await write_answer(exchange.send, self._build_error(scope, ServiceEnding()))
         finally:
-            # PERF: scope and exchange know each other; cut, or only the garbage collector frees
-            # them and the server's own records of the request.
+            # PERF: scope and exchange refer to each other; if the cycle stays, only the garbage /n
+            # collector frees them and the server's own records of the request.
             del scope[SCOPE_KEY]
             if exchange.hold is not None:
                 exchange.hold.release()
@@ -118,7 +124,7 @@ class Guard:
                     observer(exchange)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the request's names, then let the application answer."""
+        """Check the request's names, then call the application."""
         exchange: Exchange = scope[SCOPE_KEY]
         try:
             exchange.target = self._paths.parse(read_raw_path(scope))
@@ -128,10 +134,10 @@ class Guard:
             return
         try:
             await self._app(scope, receive, send)
-        except Exception:  # the request edge: nothing may end the worker
+        except Exception:  # the request edge: no error may end the worker
             logger.exception("request %s failed", exchange.request_id.decode("ascii"))
             if exchange.is_answered:
-                raise  # the answer has begun: only closing the connection tells the client
+                raise  # the answer has begun: only a closed connection shows the client the failure
             error = TwinframeError("An internal error occurred.")
             await write_answer(send, self._build_error(scope, error))
 
@@ -142,7 +148,7 @@ class Guard:
 
             async def send_plainly(message: Message) -> None:
                 error = sys.exc_info()[1]
-                if isinstance(error, TwinframeError):  # one line says it, not Falcon's traceback
+                if isinstance(error, TwinframeError):  # one log line instead of Falcon's traceback
                     message["message"] = error.message
                 await send(message)
 
@@ -161,7 +167,7 @@ def _build_vendor_answer(_scope: Scope, error: TwinframeError) -> ErrorAnswer:
 
 
 def read_raw_path(scope: Scope) -> bytes:
-    """The path as sent. Servers without `raw_path` have decoded it: `%2F` is lost there."""
+    """Return the path as sent. Servers without `raw_path` have decoded it, which loses `%2F`."""
     raw: bytes | None = scope.get("raw_path")
     return raw if raw is not None else quote(scope["path"]).encode("ascii")
 
@@ -175,7 +181,7 @@ async def write_answer(send: Send, answer: ErrorAnswer) -> None:
 
 
 def build_entry(exchange: Exchange) -> AccessEntry:
-    """The access log entry of an exchange that has ended; status 499 where none was answered."""
+    """Return the access log entry of an ended exchange; status 499 if none was answered."""
     scope = exchange.scope
     client = scope.get("client")
     return AccessEntry(

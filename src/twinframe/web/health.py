@@ -1,4 +1,4 @@
-"""Responders of `/health`. What makes the service ready is asked, not decided, here."""
+"""Responders for `/health`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ async def read_live(_edge: ServiceEdge, _request: Request, response: Response) -
 
 
 async def read_ready(edge: ServiceEdge, _request: Request, response: Response) -> None:
-    """GET: 200 when the store answers and no drain has begun, else 503.
+    """GET: 200 if the store answers and no drain has begun, else 503.
 
-    NOTE: a store without room stays ready, and says so: another status would take from callers the
-    reads and deletions that it still does, and there is no second pod to do its writes.
+    NOTE: a store without disk space stays ready and says so in the answer: another status would
+    stop the reads and deletions that it still serves, and no second pod could do its writes.
     """
     ready = await edge.is_ready()
     response.status = 200 if ready else 503

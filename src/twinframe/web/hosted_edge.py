@@ -1,6 +1,7 @@
-"""What the responders of hosted graphs have in common, and what stands for a graph not yet known.
+"""The surroundings of hosted graphs' responders, and the stand-in used before a request's graph is
+known.
 
-It opens no graph. Whatever is here is the same for each graph, so that it tells of none.
+SEC: all of it is the same for each graph, so it shows nothing about any of them.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from twinframe.web.openapi import build_document
 from twinframe.web.operations import Route
 
 HOSTED: Final = "graphs"
-"""The first segment of the addresses of hosted graphs."""
+"""The first path segment of hosted graphs' addresses."""
 
 _BASE: Final = "/~base~"
 
 
 class HostedDiscovery(Discovery):
-    """Discovery for every address that a hosted graph may have.
+    """Discovery documents for every address that a hosted graph may have.
 
-    SEC: whether there is a graph makes no difference, so nobody learns of one here.
+    SEC: the answer is the same whether the graph exists or not, so it reveals no graph.
     """
 
     def __init__(self, settings: Settings, links: Links) -> None:
@@ -52,30 +53,30 @@ class HostedDiscovery(Discovery):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Those of the host names of graphs, and those below the service's own."""
+        """The paths below the host names of graphs, and those below the service's own."""
         return (*super().paths, *self._templates)
 
     def find(self, path: str) -> Resource | None:
-        """The resource at a path, which need not exist."""
+        """Return the resource at a path, which need not exist."""
         return Resource(path) if self._form.fullmatch(path) else super().find(path)
 
 
 class HostedExplorer(Explorer):
-    """An explorer that makes its document once for all graphs."""
+    """An explorer that builds its document once for all graphs."""
 
     def __init__(self, build: Callable[[str], dict[str, Any]]) -> None:
         super().__init__(build)
         self._template: bytes | None = None
 
     def render_document(self, base: str) -> bytes:
-        """The document with the address of one graph put in."""
+        """Return the document with the address of one graph."""
         if self._template is None:
             self._template = orjson.dumps(self._build(_BASE))
         return self._template.replace(orjson.dumps(_BASE), orjson.dumps(base or "/"))
 
 
 class NoGraph:
-    """Stands for the graph where a request is answered without one."""
+    """Stand-in for the graph of a request that is answered without one."""
 
     def __getattr__(self, _name: str) -> NoReturn:
         raise GraphNotFound
@@ -87,7 +88,7 @@ def build_hosted_edge(
     is_ready: Callable[[], Awaitable[bool]],
     bodies: Bodies | None = None,
 ) -> Edge:
-    """The edge of all hosted graphs, without a graph."""
+    """Return the edge of all hosted graphs, without a graph."""
     links = Links(settings, settings.mcp.resource_server_url)
     document = partial(_describe, routes, settings)
     return Edge(

@@ -1,4 +1,4 @@
-"""The operations that only hosted graphs have: their statistics and their audit log."""
+"""The routes and responders that only hosted graphs have: their statistics and their audit log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOKEN: Final = re.compile(r"[0-9]{1,15}")
 
 
 async def read_statistics(_edge: Edge, request: Request, response: Response) -> None:
-    """GET: what was asked of the graph, by day and operation."""
+    """GET: request counts of the graph, by day and operation."""
     journal = read_visit(request).journal
     found = None if journal is None else await journal.read_statistics()
     if found is None:
@@ -33,7 +33,9 @@ async def read_statistics(_edge: Edge, request: Request, response: Response) -> 
 
 
 async def read_audit_log(edge: Edge, request: Request, response: Response) -> None:
-    """GET: who changed the graph on a day (UTC, today unless told), oldest first."""
+    """GET: the changes of the graph and their callers on a day (UTC, default today), oldest
+    first.
+    """
     journal = read_visit(request).journal
     if journal is None or not journal.audits:
         raise RouteNotFound("This graph keeps no audit log; its owner sets enable_audit_logging.")

@@ -1,7 +1,7 @@
-"""Brings requests to hosted graphs: by path `/graphs/{id}/...`, or by host `{id}.{domain}`.
+"""Request routing to hosted graphs: by path `/graphs/{id}/...`, or by host `{id}.{domain}`.
 
-It opens no graph and holds no catalog; `app` hands in who does. A graph is named by nothing but
-the address; everything below it, responders, permissions, links, is that graph's alone.
+Only the address names a graph; responders, permissions and links below it are those of that graph
+alone. `app` supplies the graphs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MCP: Final = "Mcp_Message"
 
 
 class TooManyConnections(EdgeError):
-    """As many requests of one graph are under way as its owner allows."""
+    """The graph has as many requests under way as its owner allows."""
 
     code = "TooManyRequests"
     status = 429
@@ -73,25 +73,25 @@ class Change(NamedTuple):
 
 
 class Journal(Protocol):
-    """What a graph remembers of its requests. Calls return at once; those that read may wait."""
+    """The audit log and statistics of a graph's requests. Calls return at once; reads may wait."""
 
     @property
     def audits(self) -> bool:
-        """Whether changes are written down."""
+        """Whether changes are recorded."""
 
     def note_change(self, change: Change) -> None:
-        """Write a change down. It is in its file when this returns."""
+        """Record a change. It is in the file when this returns."""
 
     def note_answer(self, operation: str, status: int, seconds: float, charge: float) -> None:
         """Count an answer."""
 
     async def read_statistics(self) -> bytes | None:
-        """The statistics as JSON; None where the owner wants none."""
+        """Return the statistics as JSON; None if the owner wants none."""
 
     async def read_changes(
         self, day: str, offset: int, limit: int
     ) -> tuple[list[bytes], int | None]:
-        """Lines of a day's audit log (`2024-01-31`), and the offset of the next one."""
+        """Return lines of a day's audit log (`2024-01-31`), and the offset of the next one."""
 
 
 class Tenant(Protocol):
@@ -99,17 +99,17 @@ class Tenant(Protocol):
 
     @property
     def gate(self) -> Gate | None:
-        """Who may do what there; None where nobody is asked."""
+        """The permission check of the graph; None if authentication is off."""
 
     @property
     def journal(self) -> Journal:
         """Its statistics and audit log."""
 
     def use(self) -> AbstractAsyncContextManager[Edge]:
-        """The graph, open and counted as used inside.
+        """Open the graph and count it as in use within the context.
 
-        Raises `TooManyConnections`, or `StorageError` when it cannot be had now; also inside, when
-        it is taken away meanwhile.
+        Raises `TooManyConnections`, or `StorageError` if it cannot be opened now; also inside the
+        context, if it is closed meanwhile.
         """
 
 
@@ -117,24 +117,26 @@ class Tenants(Protocol):
     """All graphs that have an address."""
 
     def find(self, resource_id: str) -> Tenant | None:
-        """The graph of this id as it is now."""
+        """Return the graph of this id as it is now."""
 
 
 class Assistants(Protocol):
-    """The MCP servers of hosted graphs, an ASGI application for each."""
+    """The MCP servers of hosted graphs, one ASGI application each."""
 
     def find_scope(self, scope: Scope, base: str, path: str, metadata: str) -> Scope | None:
-        """The scope of a request for the server of the graph at `base`; None if it is for else."""
+        """Return the scope of a request to the server of the graph at `base`; None for other
+        requests.
+        """
 
     async def serve(self, resource_id: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer it with the graph of this id. Raises `GraphNotFound`."""
+        """Answer a request with the graph of this id. Raises `GraphNotFound`."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a preflight, which is for no graph."""
 
 
 class Visit:
-    """One request at a hosted graph, for its responder and its journal."""
+    """One request to a hosted graph, for its responder and its journal."""
 
     __slots__ = ("charge", "edge", "exchange", "gate", "journal", "route", "send_on", "status")
 
@@ -156,7 +158,7 @@ class Visit:
         self.charge = 0.0
 
     def send(self, message: Message) -> Awaitable[None]:
-        """ASGI `send`. A change is in the audit log before its answer is on its way."""
+        """ASGI `send`. A change is in the audit log before its answer is sent."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             for name, value in message.get("headers", ()):
@@ -169,7 +171,7 @@ class Visit:
 
 
 class _Address(NamedTuple):
-    """`resource_id` None is a document that all graphs have in common."""
+    """An address; a `resource_id` of None is a document that all graphs share."""
 
     resource_id: str | None
     target: Target
@@ -177,9 +179,9 @@ class _Address(NamedTuple):
 
 
 class HostedService:
-    """The ASGI server of all hosted graphs, to be mounted beside the API.
+    """The ASGI server of all hosted graphs, mounted beside the API.
 
-    `gate` None asks nobody for credentials; it must be None for all graphs or for none.
+    A `gate` of None turns authentication off; it must be None for all graphs or for none.
     """
 
     def __init__(
@@ -204,21 +206,23 @@ class HostedService:
         self._app = cast("Asgi", build_falcon(self.edge, routes, Lifespan((), ()), admit))
 
     def serves(self, scope: Scope) -> bool:
-        """Whether the address is a hosted graph's, there or not."""
+        """Whether the address is that of a hosted graph, existing or not."""
         found = self._find_address(scope[SCOPE_KEY])
         scope[_ADDRESS] = found
         return found is not None
 
     def attach(self, assistants: Assistants) -> None:
-        """Have the MCP servers of graphs answer below the address of each."""
+        """Serve the MCP servers of graphs below the address of each."""
         self._assistants = assistants
 
     def watch_drain(self, is_draining: Callable[[], bool]) -> None:
-        """Have `is_draining` say whether the service ends or is about to: then it is not ready."""
+        """Set the function that returns whether the service ends or is about to; it is then not
+        ready.
+        """
         self._is_draining = is_draining
 
     def begin_drain(self) -> None:
-        """Nothing here is without an end of its own."""
+        """Do nothing: no answer here is endless."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for which `serves` was true."""
@@ -231,7 +235,7 @@ class HostedService:
             await self._assistants(asked, receive, send)
             return
         if address.resource_id is None or is_public(scope, self._public):
-            # SEC: answered without looking whether there is such a graph.
+            # SEC: answered without checking whether the graph exists.
             scope[VISIT] = Visit(exchange, self.edge, None, send)
             try:
                 await self._app(scope, receive, send)
@@ -248,7 +252,7 @@ class HostedService:
             await write_answer(send, self._build_answer(exchange, error))
 
     def _find_assistants_scope(self, scope: Scope) -> Scope | None:
-        """The scope for the graph's MCP server, where the request is for it."""
+        """Return the scope for the graph's MCP server if the request is for it."""
         if self._assistants is None:
             return None
         exchange: Exchange = scope[SCOPE_KEY]
@@ -273,7 +277,7 @@ class HostedService:
             raise GraphNotFound
         gate = tenant.gate
         if gate is not None and exchange.caller is not None:
-            # SEC: who may do nothing there is told no more than if there were no such graph.
+            # SEC: a caller without any permission gets the same answer as for a missing graph.
             exchange.caller = await gate.enter(exchange.caller, partial(build_errand, exchange))
             if exchange.caller is None:
                 raise GraphNotFound
@@ -282,7 +286,7 @@ class HostedService:
             try:
                 await self._assistants.serve(resource_id, asked, receive, send)
             finally:
-                if scope["method"] == "POST":  # a stream is no answer to a question
+                if scope["method"] == "POST":  # a stream cannot answer a question
                     seconds = perf_counter() - exchange.started
                     tenant.journal.note_answer(_MCP, exchange.status or 499, seconds, 0.0)
             return
@@ -291,8 +295,8 @@ class HostedService:
             try:
                 await self._app(scope, receive, visit.send)
             finally:
-                # PERF: scope and visit know each other; cut, or only the garbage collector frees
-                # them: half of the time of a point read.
+                # PERF: scope and visit refer to each other; if the cycle stays, only the garbage /n
+                # collector frees them, at half the time of a point read.
                 del scope[VISIT]
                 operation = "" if visit.route is None else visit.route.operation_id
                 seconds = perf_counter() - exchange.started
@@ -317,7 +321,7 @@ class HostedService:
         if len(segments) < 2:
             return None
         first = segments[0].lower()
-        # SEC: an id of another form stays out of the challenge's header, and is no graph anyway.
+        # SEC: an id of another form stays out of the challenge's header; no graph has such an id.
         if first == HOSTED and is_resource_id(segments[1]):
             depth = exchange.target.base.count("/") + 3
             raw = read_raw_path(exchange.scope).decode("ascii")
@@ -332,9 +336,9 @@ class HostedService:
         return None
 
     def _find_host(self, host: bytes) -> str | None:
-        """What stands before the domain in a Host header, in any case, the port left out.
+        """Return what precedes the domain in a Host header, in any case, without the port.
 
-        SEC: no name below the domain leads to the service's own graph: whoever mistypes an id
+        SEC: no name below the domain leads to the service's own graph: a caller that mistypes an id
         would write there.
         """
         name = host.partition(b":")[0].rstrip(b".").lower()
@@ -346,9 +350,10 @@ class HostedService:
 def bind_responder(
     asks: bool, rates: CallerRates | None, route: Route, _bound: BoundResponder
 ) -> BoundResponder:
-    """The responder of a route for whichever graph the request is at.
+    """Return the responder of a route for the graph of each request.
 
-    With `asks`, none is run that has a permission unless the graph's own gate has allowed it.
+    With `asks`, a responder that needs a permission runs only if the graph's own gate has allowed
+    it.
     """
     needed = find_needed(route)
     asks = asks and route.permission is not None
@@ -359,7 +364,7 @@ def bind_responder(
         visit.route = route
         if asks:
             caller = visit.exchange.caller
-            if caller is None or visit.gate is None:  # a mistake in the wiring lets nobody in
+            if caller is None or visit.gate is None:  # a mistake in the wiring admits no request
                 raise Unauthenticated("the request came past the layer that authenticates")
             if needed is not None:
                 await visit.gate.authorize(caller, needed, build_errand(visit.exchange))
@@ -370,12 +375,12 @@ def bind_responder(
 
 
 def read_visit(request: Request) -> Visit:
-    """The visit that a request is."""
+    """Return the visit of a request."""
     return cast("Visit", request.scope[VISIT])
 
 
 def _changes(route: Route) -> bool:
-    """Whether the operation would change the graph: queries are POST and change nothing."""
+    """Return whether the operation would change the graph: queries are POST and change nothing."""
     return route.method not in _READS and not (route.permission or "").endswith("/read")
 
 

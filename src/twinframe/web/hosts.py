@@ -1,4 +1,4 @@
-"""The names by which a service is known: a Host header is believed when it shows one of them."""
+"""The host names of a service; a request's Host header is trusted only if it has one of them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class KnownHosts:
-    """What the settings name: hosts of public URLs, `MCP__AllowedHosts`, the addresses in `binds`,
-    and with any port those of this machine and those of graphs below `Hosting__Domain`.
+    """The host names that the settings give: hosts of public URLs, `MCP__AllowedHosts`, the
+    addresses in `binds`, and with any port those of this machine and those of graphs below
+    `Hosting__Domain`.
     """
 
     def __init__(self, settings: Settings, binds: Iterable[str]) -> None:
@@ -37,7 +38,7 @@ class KnownHosts:
         self._below = f".{domain}" if settings.hosting.enabled and domain else ""
 
     def knows(self, host: str) -> bool:
-        """Whether `host`, with or without a port, is a name of this service."""
+        """Return whether `host`, with or without a port, is a name of this service."""
         host = host.lower()
         if host in self._exact:
             return True
@@ -48,7 +49,7 @@ class KnownHosts:
 
 
 def build_local_host(scope: Scope) -> str:
-    """The address, with its port, that a request came in at; `localhost` for one without."""
+    """Return the address and port at which a request came in; `localhost` if there is none."""
     server = scope.get("server")
     if not server or server[1] is None:  # a socket file
         return "localhost"
@@ -69,6 +70,6 @@ def _list_bound(bind: str) -> set[str]:
     host = bind.lower().rpartition(":")[0]
     names = {bind.lower(), host}
     if bind.startswith(LOOPBACK_BINDS) or host in _EVERY_ADDRESS:
-        # NOTE: with any port: one is often forwarded to another on the way to this machine.
+        # NOTE: with any port: another one is often forwarded to it on the way to this machine.
         names |= {name for near in _LOOPBACK_HOSTS for name in (near, f"{near}:*")}
     return names

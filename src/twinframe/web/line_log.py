@@ -1,7 +1,7 @@
-"""A log of one line a thing: rendered some at a time, written by a thread of its own.
+"""A log with one line per entry, written by its own thread, such as the access log.
 
-It is not the application's logging, and it never makes a request wait for a file or a pipe: when
-lines come faster than they can be written, the newest are dropped and counted.
+It is separate from the application's logging and never makes a request wait for a file or a pipe:
+if lines come faster than they can be written, the newest are dropped and counted.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typing import BinaryIO, Final, Generic, TypeVar
 Entry = TypeVar("Entry")
 
 _FLUSH_SECONDS = 0.2
-# PERF: rendering 64 lines takes 0.1 ms where they are made. A thread that renders them all costs
-# three times that: each of its turns takes the interpreter from the event loop and back.
+# PERF: rendering 64 lines takes 0.1 ms on the calling thread. A thread that renders them all costs
+# /n three times that, since it takes the interpreter from the event loop each time it runs.
 _LINES_AT_ONCE = 64
 
-# SPEC: POSIX write(2): up to so many bytes of one call stay together in a pipe. The workers and
-# the logs of each share one: of a longer piece the lines of another would cut one in two.
+# SPEC: POSIX write(2): up to this many bytes of one call stay together in a pipe. The workers and
+# /n the logs of each share one pipe: longer writes could be interleaved with the lines of others.
 _WHOLE_BYTES: Final = select.PIPE_BUF
 
 
 class LineLog(Generic[Entry]):
     """A bounded queue of entries and the thread that writes them to `stream`.
 
-    `name` is what the log calls itself when it had to drop lines.
+    `name` is the name of the log in its own line about dropped lines.
     """
 
     def __init__(
@@ -89,15 +89,18 @@ class LineLog(Generic[Entry]):
             pieces.append(
                 b'{"message":"%b log lines dropped","count":%d}\n' % (self._name.encode(), dropped)
             )
-        # NOTE: past the buffer, which would put together again what is written in pieces.
+        # NOTE: written past the buffer, which would join the pieces again.
         stream: BinaryIO = getattr(self._stream, "raw", self._stream)
         try:
             stream.writelines(split_lines(b"".join(pieces), _WHOLE_BYTES))
-        except (OSError, ValueError):  # the stream is gone: there is nowhere left to say so
+        except (OSError, ValueError):  # the stream is closed: the error cannot be reported
             pieces.clear()
 
     def _render_queue(self) -> bytes:
-        """The queued entries as text. Either thread may take an entry, but only one gets it."""
+        """Return the queued entries as text.
+
+        Either thread may take an entry, but only one gets it.
+        """
         lines: list[bytes] = []
         with contextlib.suppress(IndexError):
             while len(lines) < _LINES_AT_ONCE:
@@ -106,7 +109,7 @@ class LineLog(Generic[Entry]):
 
 
 def split_lines(text: bytes, most: int) -> Iterator[bytes]:
-    """Lines in pieces of at most `most` bytes; a longer line is a piece of its own."""
+    """Yield lines in pieces of at most `most` bytes; a longer line is a piece of its own."""
     start = 0
     while len(text) - start > most:
         end = text.rfind(b"\n", start, start + most) + 1 or text.find(b"\n", start) + 1
@@ -116,7 +119,7 @@ def split_lines(text: bytes, most: int) -> Iterator[bytes]:
 
 
 def render_moment(moment: float) -> str:
-    """`2024-01-31T12:00:00.123Z` of seconds since the epoch."""
+    """Return the seconds since the epoch in the form `2024-01-31T12:00:00.123Z`."""
     second = int(moment)
     return f"{_render_second(second)}.{int((moment - second) * 1000):03d}Z"
 

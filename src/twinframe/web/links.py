@@ -1,7 +1,4 @@
-"""Links in answers: next pages, jobs, incoming relationships, discovery.
-
-It makes no token: a token is opaque here.
-"""
+"""URLs in answers: next pages, jobs, incoming relationships and discovery."""
 
 from __future__ import annotations
 
@@ -21,11 +18,10 @@ Kept = Mapping[str, str | Sequence[str]]
 
 
 class Links:
-    """Builds links below `Server__PublicUrl`, else as the caller reached the service.
+    """Builder of links below `Server__PublicUrl`, else below the address the caller used.
 
-    SEC: whoever sends a Host, a browser's or a proxy's, may send any: only a name of the service
-    stands in an answer, see `KnownHosts`. `login` is the URL whose origin discovery names where no
-    public one is set.
+    SEC: a client or proxy may send any Host: only a name of the service appears in an answer, see
+    `KnownHosts`. `login` is the URL whose origin discovery names if no public one is set.
     """
 
     def __init__(self, settings: Settings, login: str = "") -> None:
@@ -36,14 +32,14 @@ class Links:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether discovery is the same whatever Host a caller names."""
+        """Whether discovery is the same for every Host."""
         return bool(self._public_url or self._login)
 
     def build_origin(self, exchange: Exchange) -> str:
-        """Scheme and authority that discovery names, such as `https://twins.example`.
+        """Return the scheme and authority that discovery names, such as `https://twins.example`.
 
-        With a Host that is no name of the service it is the address the request came in at: it
-        leads to no other server.
+        If the Host is no name of the service, they are those of the address the request came in at,
+        which leads to no other server.
         """
         if not exchange.own_host and (self._public_url or self._login):
             return self._public_url or self._login
@@ -52,7 +48,9 @@ class Links:
         )
 
     def _find_origin(self, exchange: Exchange) -> str:
-        """What links begin with; empty, so that they are relative, with a Host not to believe."""
+        """Return the origin of links; empty, so that they are relative, if the Host is not
+        trusted.
+        """
         if self._public_url and not exchange.own_host:
             return self._public_url
         host, scope = exchange.host.decode("latin-1"), exchange.scope
@@ -62,7 +60,8 @@ class Links:
         return f"{scheme}://{host}"
 
     def build_next(self, exchange: Exchange, token: str, api_version: str, kept: Kept) -> str:
-        """The link of a listing's next page: the same path, `kept` parameters, token, version.
+        """Return the link of a listing's next page: the same path, `kept` parameters, token,
+        version.
 
         NOTE: the page size is in the token: the vendor's Python client follows a link without
         repeating its headers.
@@ -74,19 +73,19 @@ class Links:
         )
 
     def build_delete_job(self, exchange: Exchange, job_id: str, api_version: str) -> str:
-        """The link of a delete job."""
+        """Return the link of a delete job."""
         path = f"{exchange.target.base}/jobs/deletions/{quote(job_id, safe='')}"
         version = quote(api_version, safe="")
         return f"{self._find_origin(exchange)}{path}?api-version={version}"
 
     def build_relationship_prefix(self, exchange: Exchange) -> str:
-        """What all links to relationships start with; see `build_relationship`."""
+        """Return the prefix of all links to relationships; see `build_relationship`."""
         return f"{self._find_origin(exchange)}{exchange.target.base}/digitaltwins/"
 
     def build_relationship(
         self, prefix: str, relationship: IncomingRelationship, api_version: str
     ) -> str:
-        """The link of a relationship under its source twin."""
+        """Return the link of a relationship under its source twin."""
         source = quote(relationship.source_id, safe="")
         name = quote(relationship.relationship_id, safe="")
         version = quote(api_version, safe="")

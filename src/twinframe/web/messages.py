@@ -1,6 +1,5 @@
-"""What every responder needs of a request and an answer: bodies, page sizes, documents, pages.
-
-It knows HTTP and Falcon but no operation.
+"""Request parsing and answer writing that all responders share: bodies, page sizes, documents and
+pages.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MAX_INT32 = 2**31 - 1
 
 
 def read_exchange(request: Request) -> Exchange:
-    """The guard's record of this request."""
+    """Return the guard's record of this request."""
     return cast("Exchange", request.scope[SCOPE_KEY])
 
 
@@ -40,10 +39,10 @@ def read_exchange(request: Request) -> Exchange:
 async def read_json(
     edge: Edge, request: Request, limit: BodyLimit, accepted: frozenset[str] = JSON_TYPES
 ) -> JsonValue:
-    """The parsed body, of at most so many bytes.
+    """Return the parsed body, of at most the given bytes.
 
-    A missing Content-Type is taken for JSON; another than `accepted`, or a charset other than
-    UTF-8, is `UnsupportedMediaType`. No body at all is `EmptyBody`.
+    A missing Content-Type is taken for JSON; another type than `accepted`, or a charset other than
+    UTF-8, raises `UnsupportedMediaType`. A missing body raises `EmptyBody`.
     """
     check_media_type(request.content_type, accepted)
     exchange = read_exchange(request)
@@ -56,7 +55,9 @@ async def read_json(
 
 
 def check_media_type(content_type: str | None, accepted: frozenset[str]) -> None:
-    """Refuse a body's type that this operation does not read; parameters but charset are free."""
+    """Raise an error if the operation does not read the body's type; only `charset` is checked of
+    its parameters.
+    """
     if content_type is None or content_type in accepted:
         return
     kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
@@ -70,24 +71,24 @@ def check_media_type(content_type: str | None, accepted: frozenset[str]) -> None
 
 
 def read_page_request(request: Request) -> PageRequest:
-    """Size and token of a listing."""
+    """Return size and token of a listing."""
     token = request.get_param("continuationToken")
     return PageRequest(size=read_page_size(request), token=token or None)
 
 
 def read_page_size(request: Request) -> int | None:
-    """`max-items-per-page`, or None; anything but a positive 32-bit integer is refused."""
+    """Return `max-items-per-page`, or None; refuse anything but a positive 32-bit integer."""
     text = request.get_header("max-items-per-page")
     if text is None:
         return None
-    text = text.strip(" \t")  # blanks around a field are not of its value (RFC 9110 §5.5)
+    text = text.strip(" \t")  # blanks around a value are not part of it (RFC 9110 §5.5)
     if text.isascii() and text.isdigit() and len(text) <= 10 and 0 < int(text) <= _MAX_INT32:
         return int(text)
     raise InvalidArgument(f"max-items-per-page must be a positive 32-bit integer, not {text!a}.")
 
 
 def read_flag(request: Request, name: str) -> bool:
-    """A boolean query parameter, `true` or `false` in any case; absent or empty is false."""
+    """Return a boolean query parameter, `true` or `false` in any case; absent or empty is false."""
     text = request.get_param(name)
     if not text:
         return False
@@ -100,10 +101,10 @@ def read_flag(request: Request, name: str) -> bool:
 
 
 def read_list(request: Request, name: str) -> list[str]:
-    """The values of a query parameter that may be repeated; none where it is absent or empty.
+    """Return the values of a query parameter that may be repeated; none if it is absent or empty.
 
-    SPEC: of the vendor's clients some repeat it, and some join the values with commas, so that an
-    empty list is an empty text. No id of a model has a comma.
+    SPEC: some of the vendor's clients repeat it, others join the values with commas, so that an
+    empty list is an empty text. No model id contains a comma.
     """
     given = request.get_param_as_list(name) or []
     values = (value.strip() for text in given for value in text.split(","))
@@ -122,14 +123,14 @@ def has_conditions(request: Request) -> bool:
 
 
 def read_conditions(request: Request) -> tuple[str | None, str | None]:
-    """`If-Match` and `If-None-Match`, None where they are absent."""
+    """Return `If-Match` and `If-None-Match`, None if they are absent."""
     if not has_conditions(request):
         return None, None
     return request.get_header("if-match"), request.get_header("if-none-match")
 
 
 def read_api_version(request: Request) -> str:
-    """The `api-version` asked for; any is accepted, and none stands for the newest."""
+    """Return the requested `api-version`; any is accepted, and none means the newest."""
     return request.get_param("api-version") or DEFAULT_API_VERSION
 
 
@@ -146,7 +147,7 @@ def write_no_content(response: Response, etag: str | None = None) -> None:
     """Answer 204, with the new ETag if there is one.
 
     SPEC: the vendor's 204 carries `Content-Length: 0`. RFC 9110 §8.6 would leave it out; clients
-    and proxies take both.
+    and proxies accept both.
     """
     response.status = 204
     response.set_header("content-length", "0")
@@ -155,15 +156,16 @@ def write_no_content(response: Response, etag: str | None = None) -> None:
 
 
 def render_array(items: Sequence[bytes]) -> bytes:
-    """JSON texts as one array, without decoding them."""
+    """Join JSON texts to one array, without decoding them."""
     return b"[%b]" % b",".join(items)
 
 
 def render_listing(start: bytes, items: Sequence[bytes], end: bytes) -> bytes:
-    """An object with an array of JSON texts: `start` ends with its bracket, `end` begins with it.
+    """Return an object with an array of JSON texts between `start`, which ends with its bracket,
+    and `end`.
 
-    PERF: copied once, where an array inside of an object is three times: a page may have megabytes,
-    and the event loop waits for it.
+    PERF: copied once; an array nested in an object is copied three times: a page may have
+    megabytes, and the event loop waits for it.
     """
     if not items:
         return start + end
@@ -174,7 +176,7 @@ def render_listing(start: bytes, items: Sequence[bytes], end: bytes) -> bytes:
 
 
 def build_next_link(edge: ServiceEdge, request: Request, page: Page[T], kept: Kept) -> bytes:
-    """`nextLink` of a page as JSON text: an absolute URL, or null on the last page.
+    """Return `nextLink` of a page as JSON text: an absolute URL, or null on the last page.
 
     `kept` are the listing's own query parameters.
     """

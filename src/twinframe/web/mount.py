@@ -1,4 +1,4 @@
-"""Routes requests between the API and another server of this process. It answers none itself."""
+"""Request dispatch between the API and another ASGI server in the same process."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from twinframe.web.exchange import Asgi, Receive, Scope, Send
 
 
 class Mounted(Protocol):
-    """An ASGI server that stands beside the API and asks for credentials itself."""
+    """An ASGI server beside the API that authenticates its own requests."""
 
     def serves(self, scope: Scope) -> bool:
-        """Whether a request is for it."""
+        """Return whether a request is for this server."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one."""
+        """Answer a request."""
 
     def begin_drain(self) -> None:
-        """End what has no end of its own."""
+        """End answers that would not end by themselves."""
 
 
 class Mount:
-    """Sends to `mounted` what is for it, and all the rest, the lifespan too, to `app`."""
+    """ASGI application that passes `mounted` its requests, and all others and the lifespan to
+    `app`.
+    """
 
     def __init__(self, app: Asgi, mounted: Mounted) -> None:
         self._app = app

@@ -1,4 +1,6 @@
-"""Which syntax an answer has: what `format` names, else what `Accept` prefers. It writes none."""
+"""Content negotiation: the syntax of an answer is what `format` names, else what `Accept`
+prefers.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ from twinframe.web.errors import NotAcceptable
 
 
 def choose_syntax(request: Request, offered: Sequence[Syntax]) -> Syntax:
-    """The best of `offered`, the first among equals.
+    """Return the best of `offered`, the first among equals.
 
     SPEC: RFC 9110 section 12.5.1, with q-values; the most specific range decides about a type.
-    `NotAcceptable` naming all media types when none will do, `InvalidArgument` for a wrong
+    Raises `NotAcceptable` naming all media types if none fits, `InvalidArgument` for a wrong
     `format`.
     """
     named = request.get_param("format")
@@ -40,7 +42,7 @@ def choose_syntax(request: Request, offered: Sequence[Syntax]) -> Syntax:
 
 
 def write_syntax(response: Response, syntax: Syntax) -> None:
-    """Say which syntax the answer has, and that it depends on what was accepted."""
+    """Set Content-Type of the syntax, and Vary."""
     media_type = syntax.media_types[0]
     text = media_type.startswith("text/")
     response.content_type = f"{media_type}; charset=utf-8" if text else media_type

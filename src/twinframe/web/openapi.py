@@ -1,7 +1,4 @@
-"""The OpenAPI 3.1 document, made from the route table and the shapes of the bodies.
-
-It describes; it neither routes nor validates.
-"""
+"""Builder of the OpenAPI 3.1 document from the route table and the shapes of the bodies."""
 
 from __future__ import annotations
 
@@ -25,10 +22,10 @@ _CODE = re.compile(r"[A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What is said of a plane as a whole, and how it answers errors.
+    """The description of a plane as a whole, and how it answers errors.
 
-    `error` is the shape of its errors; those of `vendor` have a code in a header too, a problem
-    document for some patches, and its operations take an `api-version`.
+    `error` is the shape of its errors. If `vendor` is set, errors also have a code in a header and
+    a problem document for some patches, and operations take an `api-version`.
     """
 
     title: str
@@ -54,9 +51,9 @@ def build_document(
     access: AuthenticationSettings | None = None,
     dialect: Dialect = DATA_PLANE,
 ) -> Json:
-    """The document as served under `base`, the base path as called (empty at the root).
+    """Return the document as served under `base`, the base path as called (empty at the root).
 
-    `access` says which credentials are asked for; None is none.
+    `access` gives the required credentials; None means that none are required.
     """
     schemes = build_schemes(access)
     schemas = _Schemas(routes, dialect)
@@ -75,7 +72,7 @@ def build_document(
 
 
 def build_schemes(access: AuthenticationSettings | None) -> Json:
-    """The security schemes by name: those of the credentials that are asked for."""
+    """Return the security schemes of the required credentials by name."""
     schemes: Json = {}
     if access is not None and access.asks and access.takes_tokens:
         schemes["bearer"] = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}

@@ -1,6 +1,6 @@
-"""The form of a route: what an operation is called, takes, answers, asks for, and who runs it.
+"""The dataclasses of a route: its name, parameters, body, answers, permission and responder.
 
-The routes themselves stand in `routes`; nothing here handles a request.
+The routes themselves are in `routes`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 SIGNED_IN: Final = "signed-in"
-"""Stands for a permission where valid credentials are enough: what concerns the caller itself, and
-what everybody who is known may know."""
+"""Stands for a permission if valid credentials are enough: for data about the caller itself, and
+for data that every known caller may read.
+"""
 
 Responder = Callable[..., Awaitable[None]]
 """`async def responder(edge, request, response, **path_parameters) -> None`."""
@@ -53,8 +54,8 @@ class Route:
 
     `path` is a template such as `/models/{model_id}`; `permission` is what a caller needs,
     `SIGNED_IN` for no more than credentials, None for the few operations open to everybody;
-    `errors` maps statuses to the codes documented for them. One that `is_strict` refuses query
-    parameters that it does not take; `api-version` it passes over.
+    `errors` maps statuses to the codes documented for them. If `is_strict`, unknown query
+    parameters are refused, except `api-version`, which is ignored.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""Query parameters that an operation does not take. What those it takes mean is the responders'."""
+"""Refusal of query parameters that an operation does not take."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _API_VERSION: Final = "api-version"
 
 
 def refuse_unknown(route: Route) -> Route:
-    """The route, where it is strict with a responder that refuses parameters it does not take.
+    """Return the route; if it is strict, its responder refuses parameters it does not take.
 
-    NOTE: of the vendor's operations none is: its service passes over what it does not know, and
-    clients and gateways send parameters of their own.
+    NOTE: none of the vendor's operations is strict: its service ignores unknown parameters, and
+    clients and gateways send their own.
     """
     if not route.is_strict:
         return route
     known = {_API_VERSION}
-    many = {_API_VERSION}  # a gateway may add its own to the caller's; neither means anything
+    many = {_API_VERSION}  # a gateway may add its own to the caller's; both are ignored
     for parameter in route.parameters:
         if parameter.place == "query":
             known.add(parameter.name)
@@ -43,10 +43,11 @@ def refuse_unknown(route: Route) -> Route:
 
 
 def check_query(request: Request, known: Collection[str], many: Collection[str] = ()) -> None:
-    """Refuse parameters that an operation does not take, or that come twice and are not `many`.
+    """Raise an error for parameters that an operation does not take, or that are repeated but not
+    in `many`.
 
-    SEC: passed over, a slip in `userId` would answer for somebody else, and one in `filter` would
-    show everything.
+    SEC: if they were ignored, a typing mistake in `userId` would answer for another user, and one
+    in `filter` would show everything.
     """
     for name, value in request.params.items():
         if name not in known:
@@ -59,7 +60,7 @@ def check_query(request: Request, known: Collection[str], many: Collection[str] 
 
 
 def render_hint(text: str, known: Collection[str]) -> str:
-    """The nearest of the known names as a question, else all of them."""
-    # SEC: the comparison takes the square of the length.
+    """Return a hint with the nearest of the known names as a question, else all of them."""
+    # SEC: the comparison takes quadratic time in the length.
     near = get_close_matches(text[:_LONGEST], known, n=1)
     return f"Did you mean {near[0]}?" if near else f"Known are {', '.join(sorted(known))}."

@@ -1,6 +1,7 @@
-"""Request targets: strict percent-decoding of raw paths into segments, and the base path.
+"""Parser of request targets: strict percent-decoding of raw paths into segments below the base
+path.
 
-It matches no route; a segment may hold any character an id may hold, `/` included.
+A segment may contain any character that an id may have, `/` included.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class Target(NamedTuple):
 
 
 class TargetParser:
-    """Parses raw paths for one base path, such as `/api` (empty: none)."""
+    """Parser of raw paths for one base path, such as `/api` (empty: none)."""
 
     def __init__(self, base_path: str) -> None:
         self._base = [part.lower() for part in base_path.split("/") if part]
         self._first = self._base[0] if self._base else ""
 
     def parse(self, raw_path: bytes) -> Target:
-        """The target of a raw path, which starts with `/`; one slash at its end counts nothing.
+        """Return the target of a raw path, which starts with `/`; one slash at its end is ignored.
 
         Raises `BadRequestTarget` for broken escapes, bytes that are not UTF-8, control characters
         and dot segments.
@@ -56,8 +57,8 @@ class TargetParser:
 
 
 def parse_segments(raw_path: bytes) -> list[str]:
-    """The decoded segments of a raw path; see `TargetParser.parse`."""
-    # PERF: most paths are plain; one look at the text tells.
+    """Return the decoded segments of a raw path; see `TargetParser.parse`."""
+    # PERF: most paths are plain; one check of the text shows it.
     if raw_path.isascii():
         text = raw_path.decode("ascii")
         if "%" not in text and "/." not in text and text.isprintable():
@@ -70,7 +71,7 @@ def parse_segments(raw_path: bytes) -> list[str]:
 
 
 def parse_text(raw: bytes, where: str) -> str:
-    """Percent-encoded UTF-8 as text. `where` names the place in the error."""
+    """Decode percent-encoded UTF-8. `where` names its part of the target in the error."""
     if not raw.isascii():
         raise BadRequestTarget(f"The {where} holds bytes that are not percent-encoded.")
     bad = _BAD_ESCAPE.search(raw)
@@ -91,9 +92,9 @@ def parse_text(raw: bytes, where: str) -> str:
 
 
 def check_query(raw: bytes, segments: Sequence[str] = ()) -> None:
-    """Refuse a query string whose escapes, UTF-8 or characters are not accepted.
+    """Raise an error for a query string whose escapes, UTF-8 or characters are not accepted.
 
-    Line ends and tabs are taken where the target of these `segments` is asked with whole texts.
+    Line ends and tabs are accepted if the target of these `segments` takes whole texts.
     """
     if b"%" in raw or not raw.isascii():
         if len(segments) == 1 and segments[0].lower() in _ASKED_WITH_TEXTS:

@@ -1,6 +1,7 @@
-"""Conditions that an operation does not look at. Those it takes are the use cases' matter.
+"""Refusal of conditional requests whose conditions an operation does not check.
 
-Who sends a condition means it: what cannot be shown to hold is not written.
+A client that sends a condition relies on it, so nothing is written unless the condition is known to
+hold.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ _CREATED: Final = 201
 
 
 def refuse_conditions(route: Route) -> Route:
-    """The route, where it writes with a responder that refuses conditions it does not look at.
+    """Return the route; if it writes, its responder refuses conditions it does not check.
 
-    SPEC: RFC 9110 section 13. `If-Modified-Since` and `If-Range` are none of a write.
+    SPEC: RFC 9110 section 13. `If-Modified-Since` and `If-Range` do not apply to writes.
     """
     if route.method == "GET" or (route.permission or "").endswith("/read"):
         return route
@@ -57,7 +58,7 @@ def refuse_conditions(route: Route) -> Route:
 
 
 def _check_match(header: str, *, is_of_one: bool) -> None:
-    """`*` holds where there is one thing to be written, which the operation then asks for."""
+    """Accept `*` if the operation writes one existing thing, whose existence it then checks."""
     if parse_condition(header).match or not is_of_one:
         raise PreconditionFailed(
             f"If-Match: {header[:100]!a} was specified, but this operation looks at no ETag, so "
@@ -66,7 +67,7 @@ def _check_match(header: str, *, is_of_one: bool) -> None:
 
 
 def _check_none_match(header: str, *, has_etag: bool, creates: bool) -> None:
-    """`*` holds for what only creates, and tags for what has none."""
+    """Accept `*` if the operation only creates, and tags if the resource has no etag."""
     tags = parse_condition(None, header).none_match
     if has_etag or not (tags or creates):
         raise PreconditionFailed(

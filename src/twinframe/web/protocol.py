@@ -1,7 +1,6 @@
 """The guarded HTTP/1.1 protocol: uvicorn's httptools protocol with limits and time-outs.
 
-It refuses what is malformed, too large or too slow before the application sees it. It knows no
-route and no resource.
+It refuses what is malformed, too large or too slow before the application sees it.
 """
 
 from __future__ import annotations
@@ -45,36 +44,40 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
 
-# A refused client may still be sending; closing at once could reset the connection before it has
-# read why (RFC 9112 section 9.6).
+# A refused client may still be sending; closing at once could reset the connection before it has /n
+# read the refusal (RFC 9112 section 9.6).
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 1024 * 1024
-"""More than this of what a refused client goes on sending is not read."""
+"""Bytes of a refused client that are read at most."""
 LEAVING_SECONDS = 0.5
-"""For so long a worker that ends waits for the next request of a client that asked just now, and
-for the farewell of a TLS client."""
+"""Seconds that an ending worker waits for the next request of a client that asked just now, and for
+the close_notify of a TLS client.
+"""
 FREE_BYTES = 16 * 1024
-"""So much of a body is not charged. PERF: most bodies are smaller, and cost no accounting."""
+"""The bytes of a body that are not charged.
+
+PERF: most bodies are smaller, and cost no accounting.
+"""
 LARGE_BYTES = 64 * 1024
 """A body larger than this is read in turns with others."""
 SLICE_BYTES = 2048
-"""So much is parsed at once. PERF: 256 KiB, one read, may have 8,000 requests: 100 ms of work."""
+"""Bytes parsed at once. PERF: one read of 256 KiB may have 8,000 requests: 100 ms of work."""
 PIPELINED_BYTES = 4096
-"""What a request is charged that waits behind another one on its connection."""
+"""The bytes charged for a request that waits for an earlier one on its connection."""
 LOOK_SECONDS = 0.1
 SLOW_SECONDS = 1.0
-"""A client that is late by more than this gives way when the memory is used up."""
+"""A client that is late by more than this is closed when the memory is used up."""
 
 
 _REFUSED_PATIENCE = 1e6
 
 
 class Refused(Exception):
-    """Stops the parser inside a callback; the connection's fault says why."""
+    """Stops the parser inside a callback; the connection's fault gives the reason."""
 
 
 class Phase(IntEnum):
-    """What a connection waits for."""
+    """The party or data that a connection waits for."""
 
     HEAD = 1  # the rest of a request's head
     BODY = 2  # the rest of a request's body
@@ -85,7 +88,7 @@ class Phase(IntEnum):
 
 
 class PacedFlow(FlowControl):
-    """uvicorn's flow control, with a stop to reading that only who set it takes away."""
+    """uvicorn's flow control, with a pause of reading that uvicorn itself cannot end."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         super().__init__(transport)
@@ -96,15 +99,16 @@ class PacedFlow(FlowControl):
             super().resume_reading()
 
     def block(self) -> None:
-        """Read no more, whoever else asks for it."""
+        """Stop reading, even if uvicorn resumes it."""
         self.blocked = True
         self.pause_reading()
 
 
 class Sweeper:
-    """Looks at all connections of a process in turn and ends those that are too slow.
+    """Timer that checks all connections of a process and ends those that are too slow.
 
-    PERF: one timer a process instead of one or two a request (stock uvicorn arms one a response).
+    PERF: one timer per process instead of one or two per request (stock uvicorn arms one per
+    response).
     """
 
     def __init__(self, seconds: float) -> None:
@@ -114,18 +118,18 @@ class Sweeper:
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, connection: GuardedProtocol, loop: asyncio.AbstractEventLoop) -> None:
-        """Look at this connection until it is forgotten."""
+        """Check this connection until it is forgotten."""
         self._connections.add(connection)
         if self._timer is None:
             self._timer = loop.call_later(self._seconds, self._sweep, loop)
 
     def forget(self, connection: GuardedProtocol) -> None:
-        """The connection is gone."""
+        """Forget a closed connection."""
         self._connections.discard(connection)
 
     def end_slow_upload(self, now: float) -> bool:
-        """Refuse the largest body whose client is late; False when there is none."""
-        if now < self._next_look:  # PERF: hundreds that find none ask within a moment
+        """Refuse the largest body whose client is late; return False if there is none."""
+        if now < self._next_look:  # PERF: hundreds of calls that find none may come at once
             return False
         slow = [
             one for one in self._connections if one.held_bytes and one.read_lag(now) > SLOW_SECONDS
@@ -137,7 +141,7 @@ class Sweeper:
         return True
 
     def end_slow_reader(self, now: float) -> bool:
-        """Cut the connection that has left the most of its answer untaken; False without one."""
+        """Close the connection with the most unread answer bytes; return False if there is none."""
         slow = [one for one in self._connections if one.read_owed(now) > 0]
         if not slow:
             return False
@@ -154,11 +158,11 @@ class Sweeper:
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection. Use `build_protocol`, which sets what all of a process share.
+    """One connection. Use `build_protocol`, which sets what all connections of a process share.
 
-    SEC: what a connection holds is charged to `memory`: bodies as they arrive, requests that wait
-    behind others, and what the client has not taken of an answer. Nothing is read or computed for
-    a client that does not take what it has asked for before.
+    SEC: what a connection holds is charged to `memory`: bodies as they arrive, queued requests, and
+    the unread bytes of an answer. Nothing is read or computed for a client that does not read its
+    earlier answers.
     """
 
     limits: ClassVar[Limits]
@@ -177,7 +181,7 @@ class GuardedProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._phase = Phase.HEAD
-        self._since = 0.0  # moment of the phase's last progress, seconds of the loop's clock
+        self._since = 0.0  # time of the phase's last progress, in seconds of the loop's clock
         self._begun = 0  # requests begun on this connection
         self._received = 0  # bytes of the present piece of data
         self._head_bytes = 0
@@ -191,7 +195,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._upgraded = False
         self._leaving = False
         self._ignored = 0  # bytes that came after a refusal was written
-        self._served: RequestResponseCycle | None = None  # what the application has at present
+        self._served: RequestResponseCycle | None = None  # the request that is being answered
         self._waiting: tuple[RequestResponseCycle, ASGI3Application] | None = None  # for the client
         self._rest = b""  # what has been read and not parsed
         self._held: Hold = self.memory.hold(Part.REQUESTS)
@@ -209,7 +213,7 @@ class GuardedProtocol(HttpToolsProtocol):
         most = self.limits.connections
         if not self.crowd.join(self, now, full=len(self.connections) > most):
             if len(self.connections) > most + most // 4:
-                transport.abort()  # those that linger over their refusal have a limit too
+                transport.abort()  # those that linger after their refusal have a limit too
             else:
                 self._refuse(BUSY)
 
@@ -222,16 +226,16 @@ class GuardedProtocol(HttpToolsProtocol):
         self._held.release()
         self._owed.release()
         if self._served is not None and not self._served.response_complete:
-            # NOTE: uvicorn tells the last request of a connection only; the one that is being
-            # answered may have others behind it, and would be written to a closed connection.
+            # NOTE: uvicorn notifies only the last request of a connection; the one that is being /n
+            # answered may have others after it, and would be written to a closed connection.
             self._served.disconnected = True
             self._served.message_event.set()
 
     def shutdown(self) -> None:
-        """Let go of the connection, as its worker ends.
+        """Close the connection as its worker ends.
 
-        NOTE: a client that asks again and again would find it closed under its next request. The
-        answer to that is told to be the last one; a client that has been silent is not waited for.
+        NOTE: a client that sends request after request would find it closed under its next one. The
+        answer to that one says that it is the last; a silent client is not waited for.
         """
         waits = self._phase in (Phase.HEAD, Phase.BODY, Phase.IDLE) and self._fault is None
         if waits and self.loop.time() - self._since < LEAVING_SECONDS:
@@ -243,10 +247,10 @@ class GuardedProtocol(HttpToolsProtocol):
             self.loop.call_later(LEAVING_SECONDS, self._leave)
 
     def _leave(self) -> None:
-        """Do not wait for the farewell of a client that has all that was written to it.
+        """Abort without the close_notify of a client that has received all that was written to it.
 
-        NOTE: a TLS client that keeps an idle connection does not read, so it sends no farewell
-        either; one of them would hold up the end of its worker until the graceful time-out.
+        NOTE: a TLS client that keeps an idle connection does not read, so it sends no close_notify
+        either; one of them would delay the end of its worker until the graceful time-out.
         """
         if self.transport.is_closing() and is_delivered(self.transport):
             self.transport.abort()
@@ -264,7 +268,8 @@ class GuardedProtocol(HttpToolsProtocol):
         begun = self._begun
         self._received = len(data)
         if self._phase is Phase.BODY:
-            # Each byte buys its part of a second: who sends fewer than asked is ever later.
+            # Each byte is worth its part of a second: a client below the rate falls ever further
+            # behind.
             now, rate = self.loop.time(), self.limits.body_rate
             self._since = min(now, self._since + len(data) / rate) if rate else now
             self._chunk_overhead += len(data)
@@ -274,7 +279,7 @@ class GuardedProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # The request itself was served as plain HTTP/1.1; what follows it is not ours to read.
+            # The request itself was served as plain HTTP/1.1; what follows it is not HTTP.
             self._upgraded = True
             self.cycle.keep_alive = False
         except httptools.HttpParserError:
@@ -286,9 +291,9 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse(CHUNKING)
 
     def _take_slices(self, data: bytes) -> None:
-        """Parse a piece of data, as far as requests have room behind one another."""
+        """Parse a piece of data, until the request queue of the connection is full."""
         for at in range(0, len(data), SLICE_BYTES):
-            if self not in self.connections:  # it is gone
+            if self not in self.connections:  # it is closed
                 return
             if len(self.pipeline) >= MAX_PIPELINED and self._fault is None:
                 self._rest = data[at:]
@@ -304,7 +309,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse(SHORT_OF_MEMORY)
 
     def _go_on(self) -> None:
-        """Parse what was left, then read on."""
+        """Parse the rest, then resume reading."""
         if self not in self.connections or self.transport.is_closing():
             return
         self.flow.blocked = False
@@ -333,8 +338,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._stop(URL_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # NOTE: stands for uvicorn's method of this name. SPEC: RFC 9110 section 5.5: blanks around
-        # a value are none of it; the parser leaves those behind it.
+        # NOTE: replaces uvicorn's method of this name. SPEC: RFC 9110 section 5.5: blanks around /n
+        # a value are not part of it; the parser leaves the trailing ones.
         name, value = name.lower(), value.strip(b" \t")
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
@@ -388,7 +393,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._since = self.loop.time()
 
     def on_response_complete(self) -> None:
-        # NOTE: stands for uvicorn's method of this name, without its keep-alive timer.
+        # NOTE: replaces uvicorn's method of this name, without its keep-alive timer.
         self.server_state.total_requests += 1
         self.followers.leave(self)
         if self._held.size and not (self.pipeline or self._rest):
@@ -439,28 +444,28 @@ class GuardedProtocol(HttpToolsProtocol):
 
     @property
     def held_bytes(self) -> int:
-        """What is charged for bodies and waiting requests of this connection."""
+        """The bytes charged for bodies and queued requests of this connection."""
         return self._held.size
 
     def read_lag(self, now: float) -> float:
-        """By how many seconds the body that is awaited is late."""
+        """Return the seconds by which the awaited body is late."""
         return now - self._since if self._phase is Phase.BODY and not self.flow.read_paused else 0.0
 
     def read_owed(self, now: float) -> int:
-        """Bytes of answers that a client was long enough offered and has not taken."""
+        """Return the answer bytes that the client has not read though it had time to."""
         return self._owed.size if now - self._unsent_since > SLOW_SECONDS else 0
 
     def end_upload(self) -> None:
-        """Refuse the body that is awaited: others need the memory."""
+        """Refuse the awaited body, since others need the memory."""
         self._refuse(SHORT_OF_MEMORY)
 
     def end_answer(self) -> None:
-        """Cut the connection: others need the memory of the answer that is not taken."""
+        """Close the connection, since others need the memory of its unread answer."""
         self._owed.release()
         self.transport.abort()
 
     def _charge(self, size: int) -> None:
-        """Hold memory for what has arrived, or stop the parser."""
+        """Charge memory for received data, or stop the parser."""
         try:
             try:
                 self._held.grow(size)
@@ -472,7 +477,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._stop(SHORT_OF_MEMORY)
 
     def _owe(self, unsent: int) -> None:
-        """Hold memory for what waits to be sent, or cut the connection."""
+        """Charge memory for unsent data, or close the connection."""
         try:
             try:
                 self._owed.grow(unsent - self._owed.size)
@@ -502,7 +507,10 @@ class GuardedProtocol(HttpToolsProtocol):
     # --- making room ----------------------------------------------------------------------------
 
     def read_patience(self, now: float) -> float:
-        """Seconds without a request; those that were refused come first. See `crowd.Guest`."""
+        """Return the seconds without a request; refused connections come first.
+
+        See `crowd.Guest`.
+        """
         match self._phase:
             case Phase.HEAD | Phase.IDLE if self._fault is None:
                 return now - self._since
@@ -511,7 +519,7 @@ class GuardedProtocol(HttpToolsProtocol):
         return -1.0
 
     def give_way(self) -> None:
-        """Close the connection, with a word to a client that has begun to ask."""
+        """Close the connection, with an answer if the client has begun a request."""
         if self._phase in (Phase.LINGERING, Phase.CLOSING):
             self.transport.abort()
             return
@@ -542,7 +550,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 if waited > self.limits.idle_seconds:
                     self.transport.close()
             case Phase.HEAD | Phase.BODY if self.flow.read_paused:
-                self._since = now  # it is we who do not read
+                self._since = now  # reading is paused by this side
             case Phase.HEAD:
                 if waited > self.limits.header_seconds:
                     self._time_out()
@@ -554,7 +562,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _time_out(self) -> None:
         if self._begun == 0:
-            self.transport.close()  # nothing was asked, so nothing is answered
+            self.transport.close()  # there is no request to answer
         else:
             self._refuse(TIMED_OUT)
 
@@ -574,14 +582,15 @@ class GuardedProtocol(HttpToolsProtocol):
         raise Refused
 
     def _check_partial_head(self, begun: int) -> None:
-        # Of a piece of data with several requests the last head's share is unknown: not counted.
+        # With several requests in a piece of data the share of the last head is unknown: not
+        # counted.
         if self._begun - begun <= 1:
             self._head_bytes += self._received
         if self._head_bytes > self.limits.head_bytes + self.limits.url_bytes:
             self._refuse(HEAD_LARGE)
 
     def _refuse(self, fault: Fault) -> None:
-        """Answer with the fault and close, after the answers to earlier requests are out."""
+        """Answer with the fault and close, after the answers to earlier requests."""
         self._fault = fault
         cycle: RequestResponseCycle | None = self.cycle  # None before the first request
         if cycle is not None and self._phase is Phase.BODY and not cycle.response_complete:
@@ -615,9 +624,9 @@ class GuardedProtocol(HttpToolsProtocol):
 def build_protocol(
     settings: ServerSettings, memory: MemoryAccount | None = None
 ) -> type[GuardedProtocol]:
-    """A protocol class with these limits, for uvicorn's `http` option; one a process.
+    """Return a protocol class with these limits, for uvicorn's `http` option; one per process.
 
-    `memory` is the account of the process; None is one of its own.
+    `memory` is the memory account of the process; None makes a new one.
     """
     memory = memory or MemoryAccount()
     limits = build_limits(settings, memory)

@@ -1,4 +1,7 @@
-"""Rates of callers over HTTP: which kind a route is, and who asks. The rates are `admission`'s."""
+"""Rate limits of callers at HTTP routes: each route has a kind, and each caller a rate per kind.
+
+The rates themselves are in `admission`.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ _JOBS: Final = "/jobs/"
 
 
 def find_kind(route: Route) -> Kind | None:
-    """The kind of a route; None for one that is open to everybody, which has no rate.
+    """Return the kind of a route; None for an open route, which has no rate.
 
-    A write that names no single thing is a bulk one: models, jobs, many twins at once.
+    A write that does not name a single thing is a bulk write: models, jobs, many twins at once.
     """
     if route.permission is None:
         return None
@@ -33,7 +36,7 @@ def find_kind(route: Route) -> Kind | None:
 
 
 def find_control_kind(route: Route) -> Kind | None:
-    """The kind of a route of the control plane, where nothing is done in bulk."""
+    """Return the kind of a control plane route; none of them is a bulk write."""
     found = find_kind(route)
     return Kind.WRITE if found is Kind.BULK else found
 
@@ -41,9 +44,9 @@ def find_control_kind(route: Route) -> Kind | None:
 def limit_responder(
     rates: CallerRates, kind: Kind | None, responder: BoundResponder
 ) -> BoundResponder:
-    """The responder, run only for callers that keep to their rate.
+    """Wrap a responder so that it runs only for callers within their rate.
 
-    NOTE: it stands behind authentication, so that callers are told apart, and before everything
+    NOTE: it runs after authentication, so that callers can be distinguished, and before everything
     that costs more than a microsecond.
     """
     if kind is None:

@@ -1,4 +1,4 @@
-"""The routes and the errors as text: two reference pages. It serves neither."""
+"""Renderer of the reference pages of routes and errors in `docs/reference`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinframe.web.routes import ROUTES
 
 
 def render_routes_page() -> str:
-    """The page `docs/reference/routes.md`."""
+    """Return the page `docs/reference/routes.md`."""
     lines = [_ROUTES_INTRODUCTION]
     for tag in dict.fromkeys(route.tag for route in ROUTES):
         lines += [f"## {tag}", "", *_ROUTES_HEAD]
@@ -24,7 +24,7 @@ def render_routes_page() -> str:
 
 
 def render_control_routes_page() -> str:
-    """The page `docs/reference/control-routes.md`."""
+    """Return the page `docs/reference/control-routes.md`."""
     routes = [route for route in CONTROL_ROUTES if route.permission is not None]
     lines = [_CONTROL_INTRODUCTION]
     for tag in dict.fromkeys(route.tag for route in routes):
@@ -35,7 +35,7 @@ def render_control_routes_page() -> str:
 
 
 def render_errors_page() -> str:
-    """The page `docs/reference/errors.md`."""
+    """Return the page `docs/reference/errors.md`."""
     rows = {kind.code: (find_status(kind), _describe(kind)) for kind in _list_errors()}
     for fault in vars(framing).values():
         if isinstance(fault, framing.Fault):
@@ -74,11 +74,11 @@ def _render_control_route(route: Route) -> str:
 
 
 def _list_errors() -> Iterator[type[errors.TwinframeError]]:
-    """The classes of the tree that a request may meet, one for each code."""
+    """Yield the error classes that a request may meet, one for each code."""
     todo, found = [errors.TwinframeError], dict[str, type[errors.TwinframeError]]()
     while todo:
         present = todo.pop()
-        # NOTE: several classes may share a code; the one that is named for it explains it.
+        # NOTE: several classes may share a code; the one named after it explains it.
         if present.code == present.__name__:
             found[present.code] = present
         elif present is not EdgeError and present.code != errors.TwinframeError.code:

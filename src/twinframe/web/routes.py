@@ -1,7 +1,7 @@
-"""All operations of the service in one table.
+"""The route table of the data plane: all its operations, with the permission that each needs.
 
-The application, the OpenAPI document and the permission check are made from it; a route that does
-not stand here does not exist. Responders live in `graph` and beside this module.
+The application, the OpenAPI document and the permission check are built from this table. Responders
+are in `graph` and in the modules beside this one.
 """
 
 from __future__ import annotations

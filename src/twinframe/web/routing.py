@@ -1,7 +1,7 @@
-"""The router Falcon asks: segments of a target to the responders of a path.
+"""The router for Falcon: it maps the segments of a request target to the responders of a path.
 
-It holds no table of its own: `routes` does. Literal segments match in any case, as the vendor's
-do; a parameter takes any non-empty segment, `/` inside it included.
+Literal segments match in any case, as the vendor's do; a parameter matches any non-empty segment,
+`/` inside it included. The routes come from `routes`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Found = tuple[object, dict[str, Any], dict[str, Any], str | None]
 
 
 class MethodMap(dict[str, BoundResponder]):
-    """Responders of one path by method. A method that is not in it answers 405 with `Allow`."""
+    """Responders of one path by method. An unknown method is answered with 405 and `Allow`."""
 
     def __missing__(self, method: str) -> BoundResponder:
         allowed = tuple(sorted({*self, "OPTIONS"}))
@@ -42,14 +42,16 @@ class _Node:
 
 
 class TableRouter(CompiledRouter):
-    """A tree over path segments, filled with `add`."""
+    """A tree of path segments, filled with `add`."""
 
     def __init__(self) -> None:
         super().__init__()
         self._root = _Node()
 
     def add(self, template: str, method: str, responder: BoundResponder) -> None:
-        """Add a responder; `template` is like `/models/{id}`, one parameter name a place."""
+        """Add a responder; `template` is like `/models/{id}`, with one parameter name per
+        position.
+        """
         node = self._root
         for part in template.strip("/").split("/"):
             if part.startswith("{"):
@@ -69,7 +71,7 @@ class TableRouter(CompiledRouter):
         node.methods[method] = responder
 
     def paths(self) -> list[tuple[str, MethodMap]]:
-        """All templates with their responders."""
+        """Return all templates with their responders."""
         found: list[tuple[str, MethodMap]] = []
         pending = [self._root]
         while pending:
@@ -82,7 +84,7 @@ class TableRouter(CompiledRouter):
         return found
 
     def find(self, uri: str, req: Any = None) -> Found | None:
-        """The resource, responders, parameters and template of a request, or None."""
+        """Return the resource, responders, parameters and template of a request, or None."""
         exchange: Exchange = req.scope[SCOPE_KEY]
         node = self._root
         params: dict[str, str] = {}
@@ -103,5 +105,5 @@ class TableRouter(CompiledRouter):
         return self, node.methods, params, node.template
 
     def add_route(self, uri_template: str, resource: object, **kwargs: Any) -> NoReturn:
-        """Not how routes come here: they stand in the one table."""
+        """Not supported: routes are added with `add` from the route table."""
         raise NotImplementedError("add routes to twinframe.web.routes")

@@ -1,6 +1,5 @@
-"""The operations every plane has: health, discovery, its document and its explorer, for everybody.
-
-The responders stand in modules of their own.
+"""The routes that every plane has, open to everybody: health, discovery, the OpenAPI document and
+the explorer.
 """
 
 from __future__ import annotations
@@ -48,7 +47,9 @@ _FOUND_FIRST: tuple[Route, ...] = (
 
 
 def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Route, ...]:
-    """The document and the explorer below `prefix`; `name` begins the ids of the operations."""
+    """Return the routes of the document and the explorer below `prefix`; `name` begins their
+    ids.
+    """
     return (
         Route(
             "GET",

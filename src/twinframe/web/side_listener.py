@@ -1,6 +1,6 @@
-"""A listener of its own for one small document, such as metrics. It has no routes and no router.
+"""A separate listener for one small document, such as metrics.
 
-All workers of a service listen at the one address (SO_REUSEPORT), and each answers for all.
+All workers of a service listen at the same address (SO_REUSEPORT), and each can answer for all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Render = Callable[[], Awaitable[bytes]]
 
 
 class SideListener:
-    """Serves what `render` gives at `path` of `bind`, under the limits of the service's own."""
+    """Server of an ASGI application at `bind`, under the limits of the service itself."""
 
     def __init__(self, bind: str, server: ServerSettings, app: Asgi, *, key: str) -> None:
         """`key` is the setting that `bind` comes from."""
@@ -34,7 +34,7 @@ class SideListener:
         self._state = ServerState()
 
     async def start(self) -> None:
-        """Listen. Raises `ConfigurationError` when the address cannot be had."""
+        """Start listening. Raises `ConfigurationError` if the address cannot be bound."""
         protocol = build_protocol(self._limits)
         config = Config(
             app=self._app,
@@ -58,7 +58,7 @@ class SideListener:
             ) from error
 
     async def stop(self) -> None:
-        """Listen no more, and let go of who is still connected."""
+        """Stop listening and close the open connections."""
         if self._server is None:
             return
         self._server.close()
@@ -68,7 +68,10 @@ class SideListener:
 
 
 def open_socket(bind: str, *, shared: bool = True) -> socket.socket:
-    """A bound socket; with `shared` others of this user may bind the same address. `OSError`."""
+    """Return a bound socket; with `shared`, other processes of this user may bind the same address.
+
+    Raises `OSError`.
+    """
     if bind.startswith("unix:"):
         raise OSError("a listener of several workers needs host and port")
     host, _colon, port = bind.rpartition(":")
@@ -89,7 +92,7 @@ def open_socket(bind: str, *, shared: bool = True) -> socket.socket:
 
 
 def build_document_app(path: str, content_type: str, render: Render) -> Asgi:
-    """An ASGI application with one document: GET and HEAD at `path`, 404 at any other."""
+    """Return an ASGI application with one document: GET and HEAD at `path`, 404 at any other."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         del receive

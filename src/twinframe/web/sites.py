@@ -1,6 +1,6 @@
-"""Serves the sites of plugins beside the API: methods, validators, codings, headers of safety.
+"""The HTTP server of plugins' sites: methods, validators, content codings and security headers.
 
-It asks for no credentials and knows no site: what stands at a path is theirs to say.
+It requires no credentials.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _SAFETY: Final = (
 
 
 class SiteServer:
-    """The ASGI server of all sites, to be mounted beside the API."""
+    """The ASGI server of all sites, mounted beside the API."""
 
     def __init__(self, sites: Iterable[Site]) -> None:
         self._sites = {site.path.removeprefix("/"): site for site in sites}
 
     def serves(self, scope: Scope) -> bool:
-        """Whether a request is for a site: its first segment, in any case, is one's path."""
+        """Whether a request is for a site: its first segment is the site's path, in any case."""
         segments = scope[SCOPE_KEY].target.segments
         return bool(segments) and segments[0].lower() in self._sites
 
     def begin_drain(self) -> None:
-        """Nothing here is without an end of its own."""
+        """Do nothing: no answer here is endless."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request for which `serves` was true. No body of one is read."""
+        """Answer a request for which `serves` was true. Request bodies are not read."""
         del receive
         exchange: Exchange = scope[SCOPE_KEY]
         site = self._sites[exchange.target.segments[0].lower()]
@@ -94,9 +94,9 @@ async def _write_content(send: Send, scope: Scope, content: Content) -> None:
 
 
 def _choose_coding(headers: Iterable[tuple[bytes, bytes]], offered: Mapping[str, bytes]) -> str:
-    """The best coding that the client takes; empty sends the bytes as they are.
+    """Return the best coding that the client accepts; empty sends the bytes unencoded.
 
-    SPEC: RFC 9110 section 12.5.3; `*` is not read generously, since plain bytes always do.
+    SPEC: RFC 9110 section 12.5.3; `*` does not select a coding, since plain bytes always match.
     """
     if not offered:
         return ""
@@ -114,7 +114,10 @@ def _is_zero(parameter: str) -> bool:
 
 
 def _is_known(headers: Iterable[tuple[bytes, bytes]], etag: str) -> bool:
-    """Whether the client has this already. SPEC: RFC 9110 section 13.1.2, weak comparison."""
+    """Return whether the client has this content.
+
+    SPEC: RFC 9110 section 13.1.2, weak comparison.
+    """
     known = {part.removeprefix("W/") for part in _read_list(headers, b"if-none-match")}
     return etag in known or "*" in known
 

@@ -1,4 +1,4 @@
-"""Answers that are streamed for as long as their client is there. It makes no bytes itself."""
+"""Streamed answers, which end when their client leaves."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from twinframe.web.exchange import Exchange
 
 
 class ByteStream(Protocol):
-    """Bytes that come piece by piece, and what is to be given back when nobody wants more."""
+    """A stream of bytes, read piece by piece and closed by its reader."""
 
     async def read(self) -> bytes:
-        """The next piece; empty at the end. An error means that the rest does not come."""
+        """Return the next piece; empty at the end. An error means that the stream is incomplete."""
 
     async def close(self) -> None:
-        """Give everything back."""
+        """Release all resources of the stream."""
 
 
 class _Unread:
-    """Stands for a stream that nobody reads."""
+    """Stands for a stream that is never read."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -35,20 +35,21 @@ _UNREAD: Final = _Unread()
 
 
 def leave_out_stream(response: Response) -> None:
-    """Answer a HEAD whose GET would be streamed: the same head, and no word on a length.
+    """Answer a HEAD whose GET would be streamed: the same head, without a length.
 
-    SPEC: RFC 9110 section 8.6: a length in it would be that of GET, which only writing it tells.
+    SPEC: RFC 9110 section 8.6: the length would be that of GET, which is known only after writing
+    it.
     """
     response.stream = _UNREAD
 
 
 async def stream_answer(exchange: Exchange, stream: ByteStream) -> AsyncIterator[bytes]:
-    """The pieces of `stream` until its end, or until the client of `exchange` has left.
+    """Yield the pieces of `stream` until its end, or until the client of `exchange` has left.
 
     The request must have been read whole. The stream is closed in any case.
 
-    NOTE: the server takes what is sent to a client that has gone without a word, so who does not
-    look would go on to the end.
+    NOTE: the server accepts data for a client that has silently gone, so without this check the
+    stream would be written to its end.
     """
     departure = asyncio.ensure_future(exchange.wait_for_departure())
     reading: asyncio.Future[bytes] | None = None
@@ -66,6 +67,6 @@ async def stream_answer(exchange: Exchange, stream: ByteStream) -> AsyncIterator
         departure.cancel()
         if reading is not None:
             reading.cancel()
-            # NOTE: it may fail even so, as where the graph is deleted: for nobody.
+            # NOTE: it may still fail, for example if the graph is deleted; the client is gone.
             await asyncio.gather(reading, return_exceptions=True)
         await stream.close()

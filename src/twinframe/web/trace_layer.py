@@ -1,6 +1,7 @@
-"""The ASGI layer that makes a span of each request. It is there only where traces are wanted.
+"""The ASGI layer that makes an OpenTelemetry span for each request, present only if traces are
+wanted.
 
-NOTE: it imports OpenTelemetry, so nothing but `app` imports it, and that only then.
+NOTE: it imports OpenTelemetry, so only `app` imports it, and only if traces are wanted.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from twinframe.errors.masking import mask_path
 from twinframe.instruments.traces import Traces
 from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
 
-# SPEC: W3C Trace Context; both may be repeated, and then count as joined.
+# SPEC: W3C Trace Context; both may be repeated, and are then joined.
 _CARRIED: Final = frozenset((b"traceparent", b"tracestate"))
 _NO_ANSWER: Final = 499
 
 
 class TraceLayer:
-    """Around all that answers a request: what it awaits finds the span as the current one."""
+    """ASGI layer around the application, in which the request's span is the current one."""
 
     def __init__(self, traces: Traces, app: Asgi) -> None:
         self._traces = traces
@@ -41,7 +42,7 @@ class TraceLayer:
 
 
 def read_carried(scope: Scope) -> dict[str, str]:
-    """The headers that say which trace the request belongs to."""
+    """Return the headers that give the request's trace context."""
     carried: dict[str, str] = {}
     for name, value in scope["headers"]:
         if name in _CARRIED:
@@ -51,9 +52,9 @@ def read_carried(scope: Scope) -> dict[str, str]:
 
 
 def build_attributes(scope: Scope, exchange: Exchange) -> dict[str, Any]:
-    """What the conventions of OpenTelemetry say of a request.
+    """Return the request attributes of OpenTelemetry's semantic conventions.
 
-    SEC: without the query, which may carry what is not for others to read.
+    SEC: without the query, which may contain private data.
     """
     client = scope.get("client")
     attributes: dict[str, Any] = {

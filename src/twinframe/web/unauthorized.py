@@ -1,4 +1,4 @@
-"""The 401 in its words: one for the API, the control plane and MCP. It decides on no request."""
+"""The 401 answer shared by the API, the control plane and MCP."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _BOTH_TEXT = "Authentication required. Please provide a valid Bearer token or X-
 
 
 def choose_text(authentication: AuthenticationSettings) -> str:
-    """What to provide: the kinds of credentials that these settings take."""
+    """Return the text that names the kinds of credentials these settings accept."""
     if authentication.takes_tokens and authentication.takes_api_keys:
         return _BOTH_TEXT
     return _KEY_TEXT if authentication.takes_api_keys else _TOKEN_TEXT
 
 
 def build_unauthorized(text: str, address: str) -> ErrorAnswer:
-    """The answer that asks for credentials; `address` is the URL of the resource's document."""
+    """Return the 401 answer; `address` is the URL of the resource's metadata document."""
     body = {"error": "unauthorized", "error_description": text, "resource_metadata": address}
     headers = (
         ("content-type", JSON),

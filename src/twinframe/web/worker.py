@@ -1,6 +1,6 @@
 """The gunicorn worker class: uvicorn on uvloop with the guarded protocol, bound to its arbiter.
 
-It takes its limits from the application it serves and builds no application itself.
+Its limits are those of the application it serves.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from twinframe.web.protocol import build_protocol
 _PR_SET_PDEATHSIG = 1
 _TICKS_A_LOOK = 10  # of 0.1 s each, uvicorn's
 _TICKS_A_TRIM = 30
-# PERF: so long a thread that computes keeps the interpreter's lock from the event loop, which lets
-# go of it several times a request: with the usual 5 ms the 99th percentile of reads beside two
-# queries was 65 ms, and 21 with 1 ms; 0.5 ms is by decision 0040.
+# PERF: the time for which a computing thread keeps the interpreter's lock from the event loop,
+# which /n releases it several times per request: with the default 5 ms the 99th percentile of reads
+# beside /n two queries was 65 ms, with 1 ms 21 ms; 0.5 ms is by decision 0040.
 _SWITCH_SECONDS = 0.0005
 _GARBAGE = (5_000, 20, 50)
 
 
 class ServedApplication(Protocol):
-    """What the worker needs of the application: its limits, and to be told that it ends."""
+    """The part of the application that the worker needs: its limits and its drain."""
 
     server: ServerSettings
     memory: MemoryAccount
 
     def begin_drain(self) -> None:
-        """From now on the service is not ready; requests already accepted are finished."""
+        """Mark the service as not ready; requests already accepted are finished."""
 
 
 class DrainingServer(Server):
-    """uvicorn's server that tells the application before it stops accepting.
+    """uvicorn's server that starts the application's drain before it stops accepting.
 
-    It also stops when its process has another parent than `parent`: the arbiter is gone.
+    It also stops when the parent of its process is no longer `parent`: the arbiter is gone.
     """
 
     def __init__(self, config: Config, begin_drain: Callable[[], None], parent: int) -> None:
@@ -63,8 +63,8 @@ class DrainingServer(Server):
         self._trimmer = Trimmer()
 
     async def on_tick(self, counter: int) -> bool:
-        # NOTE: the signal of the parent's death comes once; if it comes while handlers are
-        # being exchanged at the start, it is lost.
+        # NOTE: the signal of the parent's death is sent once; it is lost if it comes while handlers
+        # are /n being exchanged at the start.
         if counter % _TICKS_A_LOOK == 0 and os.getppid() != self._parent:
             self.should_exit = True
         if counter % _TICKS_A_TRIM == 0:
@@ -73,10 +73,10 @@ class DrainingServer(Server):
         return await super().on_tick(counter)
 
     def _choose_notice(self, counter: int) -> None:
-        """Have the base class tell the arbiter that the worker lives when it is time to.
+        """Let the base class notify the arbiter that the worker is alive only when that is due.
 
-        NOTE: uvicorn measures that by the wall clock. Set back, it would end all signs of life for
-        as long, and the arbiter kill each worker.
+        NOTE: uvicorn measures the interval by the wall clock. If the clock is set back, it would
+        stop notifying for as long, and the arbiter would kill each worker.
         """
         now = time.monotonic()
         is_due = now - self._notified > self.config.timeout_notify
@@ -90,16 +90,16 @@ class DrainingServer(Server):
 
 
 class GuardedLoop(uvloop.Loop):
-    """An event loop whose TLS listeners give up on handshakes and farewells that take too long."""
+    """An event loop whose TLS listeners have time-outs for handshakes and shutdowns."""
 
     def __init__(self, server: ServerSettings) -> None:
         super().__init__()
         self._server = server
 
-    async def create_server(  # type: ignore[override]  # hands on what it does not look at
+    async def create_server(  # passes on arguments unchecked
         self, *args: Any, ssl: Any = None, **kwargs: Any
     ) -> asyncio.AbstractServer:
-        """As the base class does, with the time-outs of a request's head and of an answer."""
+        """As in the base class, with the time-outs of a request's head and of an answer."""
         if ssl is not None:
             kwargs["ssl_handshake_timeout"] = self._server.header_timeout
             kwargs["ssl_shutdown_timeout"] = self._server.write_timeout
@@ -109,8 +109,8 @@ class GuardedLoop(uvloop.Loop):
 class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
     """`worker_class = "twinframe.web.worker:Worker"`; the application is `ServedApplication`."""
 
-    # SEC: httptools, never h11 (request smuggling with CL and TE). Forwarding headers are not
-    # believed: links behind a proxy come from `Server__PublicUrl`.
+    # SEC: httptools, never h11 (request smuggling with CL and TE). Forwarding headers are not /n
+    # trusted: links behind a proxy come from `Server__PublicUrl`.
     CONFIG_KWARGS: ClassVar[dict[str, Any]] = {
         "http": "httptools",
         "ws": "none",
@@ -122,7 +122,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
     }
 
     def init_process(self) -> None:
-        """Die with the arbiter: an orphan would go on serving beside its successors."""
+        """Exit when the arbiter does: an orphan would go on serving beside its successors."""
         if sys.platform == "linux":
             ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != self.ppid:
@@ -133,7 +133,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
         super().init_process()
 
     def run(self) -> None:
-        """Serve until told to stop."""
+        """Serve until a stop signal."""
         application = cast("ServedApplication", self.wsgi)
         with asyncio.Runner(loop_factory=partial(GuardedLoop, application.server)) as runner:
             runner.run(self._serve())
