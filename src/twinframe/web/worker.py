@@ -96,7 +96,7 @@ class GuardedLoop(uvloop.Loop):
         super().__init__()
         self._server = server
 
-    async def create_server(  # passes on arguments unchecked
+    async def create_server(  # type: ignore[override]  # passes on arguments unchecked
         self, *args: Any, ssl: Any = None, **kwargs: Any
     ) -> asyncio.AbstractServer:
         """As in the base class, with the time-outs of a request's head and of an answer."""
