@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import nats
+import nkeys
 import pytest
 from pydantic import ValidationError
 
@@ -233,3 +234,9 @@ def test_authorities_that_cannot_be_read_are_named(make_server: Any) -> None:
             await sink.open()
 
     play(scenario)
+
+
+def test_what_signs_with_credentials_comes_with_the_plugin() -> None:
+    # NOTE: the client imports it only when a server asks for a signature.
+    pair = nkeys.from_seed(bytearray(nkeys.encode_seed(bytes(range(32)), nkeys.PREFIX_BYTE_USER)))
+    assert pair.verify(b"nonce", pair.sign(b"nonce"))
