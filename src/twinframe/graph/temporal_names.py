@@ -155,7 +155,9 @@ class _Reading:
 
 
 def _is_temporal(schema: str) -> bool:
-    """By its term, or by the DTMI it stands for: `dtmi:dtdl:instance:Schema:dateTime;2`."""
+    """Return whether a schema is temporal, by its term, or by its DTMI:
+    `dtmi:dtdl:instance:Schema:dateTime;2`.
+    """
     return _read_term(schema) in TEMPORAL_SCHEMAS
 
 

@@ -110,7 +110,9 @@ class TextEngine(QueryEngine):
         self._gives_results = gives_results
 
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
-        """As the other engine does; `CannotRun` names the member that it would take for text."""
+        """Compile as the other engine does; raise `CannotRun` naming a member that it would treat
+        as text.
+        """
         query = replace(query, root=name_stored_times(query.root, self._declared))
         results = _find_results(query.root, self._names) if self._gives_results else None
         found = find_typed_member(query.root, self._names, results)

@@ -112,7 +112,7 @@ class Guard:
             if not exchange.is_answered:
                 await write_answer(exchange.send, self._build_error(scope, ServiceEnding()))
         finally:
-            # PERF: scope and exchange refer to each other; if the cycle stays, only the garbage /n
+            # PERF: scope and exchange refer to each other; if the cycle stays, only the garbage
             # collector frees them and the server's own records of the request.
             del scope[SCOPE_KEY]
             if exchange.hold is not None:

@@ -295,7 +295,7 @@ class HostedService:
             try:
                 await self._app(scope, receive, visit.send)
             finally:
-                # PERF: scope and visit refer to each other; if the cycle stays, only the garbage /n
+                # PERF: scope and visit refer to each other; if the cycle stays, only the garbage
                 # collector frees them, at half the time of a point read.
                 del scope[VISIT]
                 operation = "" if visit.route is None else visit.route.operation_id

@@ -19,11 +19,11 @@ Entry = TypeVar("Entry")
 
 _FLUSH_SECONDS = 0.2
 # PERF: rendering 64 lines takes 0.1 ms on the calling thread. A thread that renders them all costs
-# /n three times that, since it takes the interpreter from the event loop each time it runs.
+# three times that, since it takes the interpreter from the event loop each time it runs.
 _LINES_AT_ONCE = 64
 
 # SPEC: POSIX write(2): up to this many bytes of one call stay together in a pipe. The workers and
-# /n the logs of each share one pipe: longer writes could be interleaved with the lines of others.
+# the logs of each share one pipe: longer writes could be interleaved with the lines of others.
 _WHOLE_BYTES: Final = select.PIPE_BUF
 
 

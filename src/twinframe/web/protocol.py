@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
 
-# A refused client may still be sending; closing at once could reset the connection before it has /n
+# A refused client may still be sending; closing at once could reset the connection before it has
 # read the refusal (RFC 9112 section 9.6).
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 1024 * 1024
@@ -59,7 +59,7 @@ FREE_BYTES = 16 * 1024
 PERF: most bodies are smaller, and cost no accounting.
 """
 LARGE_BYTES = 64 * 1024
-"""A body larger than this is read in turns with others."""
+"""Bodies larger than this are read in turns with others."""
 SLICE_BYTES = 2048
 """Bytes parsed at once. PERF: one read of 256 KiB may have 8,000 requests: 100 ms of work."""
 PIPELINED_BYTES = 4096
@@ -226,7 +226,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._held.release()
         self._owed.release()
         if self._served is not None and not self._served.response_complete:
-            # NOTE: uvicorn notifies only the last request of a connection; the one that is being /n
+            # NOTE: uvicorn notifies only the last request of a connection; the one that is being
             # answered may have others after it, and would be written to a closed connection.
             self._served.disconnected = True
             self._served.message_event.set()
@@ -338,8 +338,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._stop(URL_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # NOTE: replaces uvicorn's method of this name. SPEC: RFC 9110 section 5.5: blanks around /n
-        # a value are not part of it; the parser leaves the trailing ones.
+        # NOTE: replaces uvicorn's method of this name. SPEC: RFC 9110 section 5.5: blanks around a
+        # value are not part of it; the parser leaves the trailing ones.
         name, value = name.lower(), value.strip(b" \t")
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 NAME: Final = b"traceparent"
 
 # SPEC: W3C Trace Context section 3.2.2; version ff and all-zero ids are invalid. A version above 00
-# /n may have more fields after these; of its flags only `sampled` is defined.
+# may have more fields after these; of its flags only `sampled` is defined.
 _FORM: Final = re.compile(
     rb"(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?"
 )

@@ -33,8 +33,8 @@ _PR_SET_PDEATHSIG = 1
 _TICKS_A_LOOK = 10  # of 0.1 s each, uvicorn's
 _TICKS_A_TRIM = 30
 # PERF: the time for which a computing thread keeps the interpreter's lock from the event loop,
-# which /n releases it several times per request: with the default 5 ms the 99th percentile of reads
-# beside /n two queries was 65 ms, with 1 ms 21 ms; 0.5 ms is by decision 0040.
+# which releases it several times per request: with the default 5 ms the 99th percentile of reads
+# beside two queries was 65 ms, with 1 ms 21 ms; 0.5 ms is by decision 0040.
 _SWITCH_SECONDS = 0.0005
 _GARBAGE = (5_000, 20, 50)
 
@@ -64,7 +64,7 @@ class DrainingServer(Server):
 
     async def on_tick(self, counter: int) -> bool:
         # NOTE: the signal of the parent's death is sent once; it is lost if it comes while handlers
-        # are /n being exchanged at the start.
+        # are being exchanged at the start.
         if counter % _TICKS_A_LOOK == 0 and os.getppid() != self._parent:
             self.should_exit = True
         if counter % _TICKS_A_TRIM == 0:
@@ -109,7 +109,7 @@ class GuardedLoop(uvloop.Loop):
 class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
     """`worker_class = "twinframe.web.worker:Worker"`; the application is `ServedApplication`."""
 
-    # SEC: httptools, never h11 (request smuggling with CL and TE). Forwarding headers are not /n
+    # SEC: httptools, never h11 (request smuggling with CL and TE). Forwarding headers are not
     # trusted: links behind a proxy come from `Server__PublicUrl`.
     CONFIG_KWARGS: ClassVar[dict[str, Any]] = {
         "http": "httptools",

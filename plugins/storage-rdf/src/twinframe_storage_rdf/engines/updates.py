@@ -11,7 +11,7 @@ from twinframe_storage_rdf.terms import Iri, render_iri, render_term
 
 
 def render_triples(triples: Sequence[Triple]) -> str:
-    """Triples, a line each."""
+    """Render triples, one per line."""
     return "\n".join(map(_render_triple, triples))
 
 
