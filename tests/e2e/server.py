@@ -13,7 +13,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -21,19 +22,22 @@ from typing import Self
 
 import trustme
 
-_HELD: list[socket.socket] = []
+_HELD: deque[socket.socket] = deque()
+_MOST_HELD = 256
 
 
 def free_port() -> int:
     """A loopback port that nobody listens on, and that the system gives nobody else.
 
-    NOTE: it stays bound for all of the run. Who binds it by its number with SO_REUSEADDR, as
-    servers do, may; whoever asks for any port gets another.
+    NOTE: it stays bound until 256 more were asked for. A server may bind it by its number with
+    SO_REUSEADDR; whoever asks for any port gets another.
     """
     held = socket.socket()
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     held.bind(("127.0.0.1", 0))
     _HELD.append(held)
+    if len(_HELD) > _MOST_HELD:
+        _HELD.popleft().close()
     port: int = held.getsockname()[1]
     return port
 
@@ -69,7 +73,7 @@ def make_certificates(folder: Path) -> Certificates:
 class Server:
     """`twinframe serve` on a free port with its data in `folder`; use as a context manager.
 
-    `command` is `serve` or `mcp`.
+    `command` is `serve` or `mcp`; `prefix` is the command that runs it, where there is one.
     """
 
     folder: Path
@@ -79,6 +83,7 @@ class Server:
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
     command: str = "serve"
+    prefix: Sequence[str] = ()
 
     @property
     def url(self) -> str:
@@ -104,7 +109,7 @@ class Server:
             settings["Server__Tls__Key"] = str(self.certificates.key)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "twinframe", self.command],
+                [*self.prefix, sys.executable, "-m", "twinframe", self.command],
                 env={**os.environ, **settings},
                 cwd=self.folder,
                 stdout=log,

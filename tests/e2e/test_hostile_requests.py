@@ -8,7 +8,6 @@ import http.client
 import json
 import os
 import random
-import resource
 import socket
 import time
 from collections.abc import Iterator
@@ -140,13 +139,12 @@ def run_import(line: Line, job_id: str, job: OddJob) -> str:
 
 
 def test_when_the_files_it_may_open_run_out_it_comes_back_by_itself(tmp_path: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    server = Server(tmp_path, environment={"Logging__Access": "false"})
-    resource.setrlimit(resource.RLIMIT_NOFILE, (96, hard))
-    try:
-        server.start()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    server = Server(
+        tmp_path,
+        environment={"Logging__Access": "false"},
+        prefix=("sh", "-c", 'ulimit -Sn 96; exec "$@"', "sh"),
+    )
+    server.start()
     with_many = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
     try:
         assert not is_answered(server.port)  # reset, or told that there are too many

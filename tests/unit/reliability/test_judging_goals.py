@@ -134,10 +134,9 @@ def test_a_judge_that_hangs_or_breaks_ends_its_goal_and_no_other(
     script.write_text(f"#!{sys.executable}\n{what}\n")
     script.chmod(0o700)
     monkeypatch.setattr("tests.reliability.running.sys.executable", str(script))
-    monkeypatch.setattr("tests.reliability.running.LONGEST", -59.9)
     monkeypatch.setattr("tests.reliability.running.tempfile.mkdtemp", lambda **_: str(tmp_path))
-    if "exit" in what:
-        monkeypatch.setattr("tests.reliability.running.LONGEST", 0)
+    longest = 0 if "exit" in what else -59.9
+    monkeypatch.setattr("tests.reliability.running.find_longest", lambda _: longest)
     row = run_goal(build_goal(), "smoke", 1, with_goal=True, with_twin=True)
     assert row.verdict == "FAILED"
     assert verdict in row.note
