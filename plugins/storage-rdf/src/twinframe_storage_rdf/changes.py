@@ -42,7 +42,7 @@ UNDO_SECONDS: Final = 300
 _TIMED_EVERY: Final = 64
 _MOST_OUTDATED: Final = 512
 _LONG_TEXT: Final = 4096
-"""Characters of a text that is not sent only to be deleted."""
+"""A text longer than this, in characters, is not sent only to be deleted."""
 
 
 def build_guard(names: GraphNames, version: int | None) -> Guard:
@@ -121,7 +121,9 @@ class _Triples:
 
 
 def _leave_out_texts(triples: list[Triple]) -> list[Triple]:
-    """The same, long texts found by subject and predicate, which have one text at most."""
+    """Return the triples without the values of long texts; subject and predicate identify such a
+    text.
+    """
     return [
         (subject, predicate, None if _is_long_text(value) else value)
         for subject, predicate, value in triples

@@ -98,7 +98,8 @@ class Differences:
 
 
 def split_differences(differences: Differences) -> Iterator[Differences]:
-    """Yield the records in parts, each with a large record or several small ones; at least one.
+    """Yield the records in parts, each with one large record or several small ones; at least one
+    part.
 
     PERF: a text is rendered and parsed in one step, for which all other threads of a process wait.
     """
@@ -115,7 +116,7 @@ def split_differences(differences: Differences) -> Iterator[Differences]:
 
 
 def _measure(record: object) -> int:
-    """Bytes of the document in it."""
+    """Return the size of the record's document in bytes."""
     if isinstance(record, bytes):
         return len(record)
     if isinstance(record, ModelRecord):

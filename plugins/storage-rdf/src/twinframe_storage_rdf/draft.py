@@ -162,7 +162,7 @@ class Known:
 
     def _fill_twins(self, ids: Iterable[str]) -> None:
         held = self._held.twins
-        # NOTE: nothing of it is held unless all is: what is missing in `held` is read.
+        # NOTE: `held` is changed only after all twins were read, so a failed read leaves no gaps.
         found: dict[str, TwinRecord | None] = dict.fromkeys(key for key in ids if key not in held)
         for twin in self._records.read_twins(list(found)):
             self._load.add_text(len(twin.body))

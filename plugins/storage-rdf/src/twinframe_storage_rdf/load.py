@@ -1,8 +1,8 @@
-"""The bytes of documents that a part of a batch has read and changed, against the memory account.
+"""Memory accounting of the documents that a part of a write batch has read and changed.
 
-A change is made in memory: until it is committed, its documents stand in the draft, in the text
-that is sent, and in the store process. That one makes one change at a time, in about five times the
-text; what it takes is bounded by what a worker may send.
+A change is made in memory: until it is committed, its documents are in the draft, in the text that
+is sent, and in the store process. The store process makes one change at a time and needs about five
+times the size of the text for it, which the limit of the worker's texts bounds.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Final
 from twinframe.memory import Hold
 
 _TEXT_COPIES: Final = 2
-"""How often a text is in the worker's memory: as it was read or put, and as it is sent."""
+"""Copies of a text in the worker's memory: as it was read or put, and as it is sent."""
 _RECORD_COPIES: Final = 4
-"""The same of a document whose members are triples beside it."""
+"""Copies of a document whose members are also stored as triples."""
 _STEP: Final = 64 * 1024
 
 
 class Load:
-    """Counts for a `hold` of the account; None: nobody counts.
+    """Counter of bytes for a `hold` of the memory account; None means that nothing is charged.
 
-    PERF: the account is asked in steps, and not at all by who writes little.
+    PERF: the account is charged in steps, and not at all for small writes.
     """
 
     def __init__(self, hold: Hold | None = None) -> None:
@@ -30,11 +30,11 @@ class Load:
         self._owed = 0
 
     def add_text(self, size: int) -> None:
-        """A text of so many bytes is in the change. Raises as `MemoryAccount.take` does."""
+        """Count a text of this size in bytes. Raises as `MemoryAccount.take` does."""
         self._add(size, _TEXT_COPIES)
 
     def add_record(self, size: int) -> None:
-        """A document of so many bytes is put as triples. Raises the same."""
+        """Count a document of this size in bytes that is put as triples. Raises the same."""
         self._add(size, _RECORD_COPIES)
 
     def _add(self, size: int, copies: int) -> None:

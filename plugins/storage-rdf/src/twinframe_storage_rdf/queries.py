@@ -52,7 +52,7 @@ class Queries:
     # --- twins ----------------------------------------------------------------------------------
 
     def twins_by_id(self, ids: Iterable[str], *, ordered: bool = False) -> str:
-        """Twin rows of these ids; `ordered` by id."""
+        """Return the query for the twins of these ids; `ordered` sorts by id."""
         wanted = _values("?twin", map(v.build_twin_iri, ids))
         order = f"ORDER BY {_ID}" if ordered else ""
         return self._select(_TWIN_COLUMNS, f"{wanted} {_TWIN}", order)
@@ -99,7 +99,9 @@ class Queries:
     def relationships_by_key(
         self, keys: Iterable[tuple[str, str]], *, ordered: bool = False
     ) -> str:
-        """Relationship rows of these sources and ids; `ordered` by both."""
+        """Return the query for the relationships of these sources and ids; `ordered` sorts by
+        both.
+        """
         wanted = _values("?r", (v.build_relationship_iri(*key) for key in keys))
         order = f"ORDER BY {_SOURCE_ID} {_ID}" if ordered else ""
         return self._select(_RELATIONSHIP_COLUMNS, f"{wanted} {_RELATIONSHIP}", order)
@@ -235,7 +237,9 @@ class Queries:
         return self._select_state("?w ?at", f"?w {_P['WRITTEN_AT']} ?at .")
 
     def members_of(self, subjects: Iterable[Iri]) -> str:
-        """Subject and predicate of all triples of some subjects in the state graph."""
+        """Return the query for subject and predicate of all triples of some subjects in the state
+        graph.
+        """
         return self._select_state("?s ?p", f"{_values('?s', subjects)} ?s ?p ?o .")
 
     # --- the service's own ----------------------------------------------------------------------
@@ -260,7 +264,7 @@ class Queries:
         return self._select_state("?e ?event", f"{wanted} ?e {_P['EVENT']} ?event .")
 
     def event_sizes(self, positions: Iterable[int]) -> str:
-        """Resource and length of the text of the events at these positions."""
+        """Return the query for resource and text length of the events at these positions."""
         wanted = _values("?e", map(v.build_event_iri, positions))
         columns = "?e (STRLEN(STR(?event)) AS ?length)"
         return self._select_state(columns, f"{wanted} ?e {_P['EVENT']} ?event .")

@@ -373,9 +373,9 @@ def _merge_keyed(
 def _merge_ordered(
     found: Iterator[T], differ: Mapping[Key, T | None], key: Callable[[T], Key], keys: Iterable[Key]
 ) -> Iterator[T]:
-    """As `_merge_keyed`, for `found` and keys that both come in order.
+    """Merge as `_merge_keyed` does, for `found` and keys that are both in order.
 
-    SEC: what was found is given as it comes: all of a batch may take hundreds of megabytes.
+    SEC: the records are passed on as they are read: all of a batch may take hundreds of megabytes.
     """
     if not differ:
         return found

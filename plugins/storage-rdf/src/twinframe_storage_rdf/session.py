@@ -66,11 +66,11 @@ class RdfSession(GraphSession):
         self._view.stop()
 
     def watch_memory(self, look: Callable[[], None]) -> None:
-        """Call `look` behind each 4 MiB that are read."""
+        """Call `look` after every 4 MiB read."""
         self._view.watch_memory(look)
 
     def small_reads(self, most_bytes: int) -> AbstractContextManager[None]:
-        """Decline reads of more bytes, where the engine can tell."""
+        """Decline larger reads, if the engine can tell their size."""
         return self._view.small_reads(most_bytes)
 
     def read_steps(self) -> int:

@@ -53,7 +53,7 @@ FORMAT: Final = 2
 _WRITE_SECONDS: Final = 5.0
 _DOUBTED_WRITES: Final = 16
 _LARGE_CHANGE: Final = 4 * 1024 * 1024
-"""Bytes of documents, read and changed, behind which a change takes no more works."""
+"""Bytes of documents, read and changed, after which a change takes no more writes."""
 
 
 class RdfStore(GraphStore):
@@ -133,7 +133,7 @@ class RdfStore(GraphStore):
         return outcomes
 
     def _write_part(self, works: Sequence[Work[object]]) -> list[Outcome[object]]:
-        """The outcomes of the first of the works, at least of one."""
+        """Return the outcomes of the first of the writes, at least of one."""
         deadline = time.monotonic() + _WRITE_SECONDS
         try:
             with self._turn.taken(deadline):
@@ -148,7 +148,7 @@ class RdfStore(GraphStore):
                     time.sleep(random.random() * 0.002 * min(attempt, 50))  # noqa: S311
                 return outcomes
         except (MemoryExhausted, MemoryLimitExceeded) as error:
-            # NOTE: what the works change is read again when the change is made, of all at once.
+            # NOTE: building the change reads all documents that the writes change again, at once.
             if len(works) > 1:
                 return self._write_part(works[: len(works) // 2])
             return [Outcome(error=error)]
@@ -209,12 +209,12 @@ class RdfStore(GraphStore):
 def _run_some(
     transaction: RdfTransaction, works: Sequence[Work[object]], load: Load
 ) -> list[Outcome[object]]:
-    """Run works until what they change is large; the rest comes into the next change."""
+    """Run writes until what they change is large; the rest goes into the next change."""
     outcomes: list[Outcome[object]] = []
     for work in works:
         outcome = _run(transaction, work)
         if outcomes and isinstance(outcome.error, MemoryExhausted | MemoryLimitExceeded):
-            break  # there may be memory for it alone
+            break  # it may fit into memory alone
         outcomes.append(outcome)
         if load.size > _LARGE_CHANGE:
             break

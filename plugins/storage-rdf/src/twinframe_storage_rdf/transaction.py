@@ -196,7 +196,9 @@ class RdfTransaction(RdfSession, GraphTransaction):
         return end - first
 
     def _find_short_end(self, first: int, end: int) -> int:
-        """Find the end of so many events as are some megabytes: all of them come into the undo."""
+        """Return the end of the first few megabytes of events, since all deleted ones go into the
+        undo.
+        """
         size = 0
         for position, length in self._service.measure_events(range(first, end)):
             size += length

@@ -20,9 +20,9 @@ from twinframe.errors import StorageBusy
 _PAUSE: Final = 0.0001
 _QUEUE_PAUSE: Final = 0.001
 _GROWTH: Final = 1.2
-"""How each pause is longer than the last: a turn comes late by a fifth of the wait at most."""
+"""Factor between two pauses: the lock is noticed late by a fifth of the wait at most."""
 _MOST_PAUSES: Final = 16
-"""How much longer the pauses become: a turn may last as long as megabytes are written."""
+"""Largest factor of the pauses: a holder may keep the lock while megabytes are written."""
 _MARK: Final = struct.Struct("<q")
 
 

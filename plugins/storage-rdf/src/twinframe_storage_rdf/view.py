@@ -61,11 +61,13 @@ class View:
         self._open: WeakSet[Generator[Row]] = WeakSet()
 
     def watch_memory(self, look: Callable[[], None]) -> None:
-        """Call `look` behind each 4 MiB that are read in a snapshot."""
+        """Call `look` after every 4 MiB read in a snapshot."""
         self._look = look
 
     def small_reads(self, most_bytes: int) -> AbstractContextManager[None]:
-        """Inside, `CannotRun` for reads of more bytes, where the engine can tell."""
+        """Raise `CannotRun` for larger reads within the context, if the engine can tell their
+        size.
+        """
         return self._engine.small_answers(most_bytes)
 
     @contextmanager
@@ -92,7 +94,7 @@ class View:
                 self._forget_open(ends_reads=ends_reads)
 
     def _forget_open(self, *, ends_reads: bool) -> None:
-        """End what was left half read, as by an error that still holds its frames."""
+        """Close unfinished reads, such as those of an error that still holds its frames."""
         while self._open:
             rows = self._open.pop()
             if ends_reads:
@@ -220,14 +222,14 @@ class View:
 
     def _ask(self, text: str, ask: Callable[[str, float | None], Iterator[Row]]) -> Iterator[Row]:
         if self._takes_turns:
-            self._turns.leave(self)  # others work while this one waits for the engine
+            self._turns.leave(self)  # others run while this one waits for the engine
         begin = self._read_clock()
         rows = ask(text, self._deadline)
         self._spent += self._read_clock() - begin
         return rows
 
     def _follow(self, rows: Iterator[Row]) -> Iterator[Row]:
-        """The rows, until the snapshot ends."""
+        """Return the rows, until the snapshot ends."""
         found = self._in_time(rows)
         self._open.add(found)
         return found
@@ -244,7 +246,7 @@ class View:
             yield from some
 
     def _take_some(self, rows: Iterator[Row]) -> list[Row]:
-        """Rows of a turn, fewer when they are large; now and then, look at the memory."""
+        """Return the next rows, fewer if they are large; check the memory at intervals."""
         some, size = list[Row](), 0
         for row in islice(rows, _TURN_ROWS):
             some.append(row)

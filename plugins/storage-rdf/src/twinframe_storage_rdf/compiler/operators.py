@@ -1,7 +1,7 @@
-"""Compiles operators of the algebra to SELECTs, one method an operator.
+"""Compiles operators of the algebra to SELECTs, with one method per operator.
 
-An operator extends the SELECT of its source where SPARQL gives that the same meaning, and wraps it
-into a subquery where it does not.
+An operator extends the SELECT of its source if SPARQL gives that the same meaning; otherwise it
+wraps it into a subquery.
 """
 
 from __future__ import annotations

@@ -36,10 +36,10 @@ class Change:
 
     `guard` is the version of the graph that the change was computed from, which the change itself
     replaces. `removed` and `added` are by named graph and disjoint. `marker` is one of `added`, in
-    the graph of the guard, and new with each change: who lost the answer asks for it.
+    the graph of the guard, and new with each change: a client that lost the answer asks for it.
 
-    A triple of `removed` whose value is None stands for whatever literal its subject has under its
-    predicate: a long text need not be sent to be deleted.
+    A triple of `removed` whose value is None stands for any literal of its subject and predicate: a
+    long text need not be sent to be deleted.
     """
 
     guard: Guard
@@ -110,8 +110,10 @@ class Engine(ABC):
         """
 
     def small_answers(self, most_bytes: int) -> AbstractContextManager[None]:
-        """Inside, in this thread, `CannotRun` for rows of more bytes than these, where an engine
-        can tell that before it takes the time for them. See `GraphSession.small_reads`.
+        """Raise `CannotRun` for larger answers within the context and this thread, if the engine
+        can tell the size early.
+
+        See `GraphSession.small_reads`.
         """
         del most_bytes
         return nullcontext()

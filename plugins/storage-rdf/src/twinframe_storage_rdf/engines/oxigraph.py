@@ -33,14 +33,14 @@ _ROOM_TO_OPEN: Final = 4 * 1024**2
 
 
 class Out(Protocol):
-    """A file as the library wants it. What it raises ends the query."""
+    """The file object that the library writes to. An exception it raises ends the query."""
 
     def write(self, piece: bytes, /) -> int:
         """Take a piece."""
         ...
 
     def flush(self) -> None:
-        """Hold nothing back."""
+        """Write all buffered data."""
         ...
 
 

@@ -118,9 +118,9 @@ class ProcessEngine(Engine):
 
     @contextmanager
     def small_answers(self, most_bytes: int) -> Iterator[None]:
-        """Inside, in this thread, `CannotRun` for rows of more bytes than these.
+        """Raise `CannotRun` for rows of more bytes within the context and this thread.
 
-        PERF: the process gives up as soon as it has written so many: 0.1 ms for a text of 1 MB.
+        PERF: the process stops as soon as it has written so many: 0.1 ms for a text of 1 MB.
         """
         before, self._own.most_bytes = self._read_most(), most_bytes
         try:
@@ -129,7 +129,7 @@ class ProcessEngine(Engine):
             self._own.most_bytes = before
 
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
-        """Return the rows; of many, or large ones, some at a time."""
+        """Return the rows; if they are many or large, a batch at a time."""
         return self._read_rows(Kind.SELECT, text, deadline)
 
     def query(self, text: str, deadline: float | None = None) -> Iterator[Row]:
@@ -234,7 +234,10 @@ class ProcessEngine(Engine):
     def _go_on(
         self, connection: socket.socket, piece: bytes, deadline: float | None
     ) -> Generator[bytes]:
-        """This piece of an answer and those behind it. Left early, the process gives up, too."""
+        """Yield this piece of an answer and the following ones.
+
+        If closed early, the process stops too.
+        """
         status = Status.PIECE
         while status is Status.PIECE:
             try:
@@ -257,7 +260,7 @@ class ProcessEngine(Engine):
     def _begin(
         self, kind: Kind, body: bytes, deadline: float | None
     ) -> tuple[socket.socket, Status, bytes]:
-        """The begin of an answer, by the next process when this one ends."""
+        """Return the begin of an answer, from the next process if this one ends."""
         end, most = time.monotonic() + _WAIT, self._read_most()
         while True:
             milliseconds = 0
@@ -309,7 +312,7 @@ class ProcessEngine(Engine):
         milliseconds: int = 0,
         most: int = 0,
     ) -> tuple[Status, bytes]:
-        """One request and its answer; the connection is closed when that does not come."""
+        """Send one request and return its answer; close the connection if none comes."""
         try:
             connection.settimeout(None if end is None else max(0.001, end - time.monotonic()))
             send_request(connection, kind, milliseconds, body, most)
@@ -321,7 +324,9 @@ class ProcessEngine(Engine):
         return status, answer
 
     def _end(self, connection: socket.socket, status: Status, answer: bytes) -> bytes:
-        """The last of an answer, or its error; others have the connection then."""
+        """Return the last part of an answer, or raise its error; the connection is then free for
+        others.
+        """
         self._give(connection)
         if status is Status.LARGE:
             raise CannotRun("The answer is larger than what is read here.")

@@ -14,7 +14,7 @@ from twinframe_storage_rdf.terms import Iri, Row, Term, parse_literal
 _FIRST_ROW: Final = b'"bindings":['
 _NEXT_ROW: Final = b'"}},{"'
 _MOST_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of a row: many times what a document or an event may have."""
+"""The largest row in bytes: many times the limit of a document or an event."""
 _END: Final = b"]}}"
 _BACKSLASH: Final = ord("\\")
 _VIRTUOSO_ASK: Final = "__ASK_RETVAL"
@@ -37,9 +37,9 @@ def parse_rows(answer: bytes) -> Iterator[Row]:
 
 
 def parse_pieces(pieces: Generator[bytes]) -> Iterator[Row]:
-    """The rows of an answer that comes in pieces; it never has more than a piece and a row.
+    """Yield the rows of an answer that comes in pieces; only a piece and a row are in memory.
 
-    Raises as `parse_rows` does, and `LimitExceeded` for a row that is larger than any that is read.
+    Raises as `parse_rows` does, and `LimitExceeded` for a row above the limit.
     """
     with closing(pieces):
         rest = bytearray()
@@ -66,10 +66,11 @@ def parse_pieces(pieces: Generator[bytes]) -> Iterator[Row]:
 
 
 def _find_cut(text: bytearray, start: int) -> int:
-    """The place of the last comma between two rows, not before `start`; 0 when there is none.
+    """Return the position of the last comma between two rows, not before `start`; 0 if there is
+    none.
 
-    NOTE: inside of a text no quote stands without a backslash. So what looks like the end of a row
-    is one, unless its own quote is such a one: then it is the end of a text that ends like a row.
+    NOTE: within a text every quote is escaped. So what looks like the end of a row is one, unless
+    its first quote is escaped: then it is the end of a text.
     """
     at = len(text)
     while (at := text.rfind(_NEXT_ROW, start, at + len(_NEXT_ROW) - 1)) >= 0:

@@ -16,7 +16,7 @@ def render_triples(triples: Sequence[Triple]) -> str:
 
 
 def render_change(change: Change) -> Iterator[str]:
-    """The change, but for its guard, as pieces of one text of several operations."""
+    """Render the change without its guard, as pieces of one text of several operations."""
     named = [
         (graph, [triple for triple in triples if triple[2] is not None])
         for graph, triples in change.removed
@@ -69,7 +69,8 @@ def render_conditional(change: Change, claim: Triple) -> str:
 def render_conditional_by_keys(change: Change, claim: Triple) -> str:
     """Render the same, but find JSON texts to be removed by subject and predicate.
 
-    So is what has no value. Predicates of JSON texts have one value a subject.
+    Values that are None are found the same way. Predicates of JSON texts have one value per
+    subject.
     """
     removed, patterns, texts = [], [], []
     for at, (graph, triples) in enumerate(change.removed):
@@ -149,7 +150,7 @@ def _render_quads(graphs: Sequence[tuple[Iri, Sequence[Triple]]]) -> str:
 
 
 def _list_quads(graphs: Sequence[tuple[Iri, Sequence[Triple]]]) -> Iterator[str]:
-    """Triples by graph, in pieces of a line each: the whole may be large."""
+    """Yield triples by graph, one line per piece: the whole text may be large."""
     for graph, triples in graphs:
         if triples:
             yield f"GRAPH {render_iri(graph)} {{\n"

@@ -12,7 +12,7 @@ from typing import Final
 from twinframe_storage_rdf.storeprocess.frames import Files
 from twinframe_storage_rdf.storeprocess.server import StoreServer
 
-# PERF: short reads wait so long for each of those that send much.
+# PERF: the longest wait of a short read for each thread that sends much.
 _SWITCH_SECONDS: Final = 0.0005
 
 if __name__ == "__main__":

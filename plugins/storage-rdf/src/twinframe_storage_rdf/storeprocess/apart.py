@@ -42,7 +42,7 @@ _OVERRUN: Final = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, sign
 
 
 class Step(bytes, Enum):
-    """What a child tells of itself: it sends, it has sent a piece, it was asked for the next."""
+    """What a child reports: it is sending, it has sent a piece, or the next piece was requested."""
 
     SENDS = b"s"
     SENT = b"d"
@@ -222,7 +222,7 @@ def _watch(
             seen = -1 if spent is None else spent
             if still < _STILL:
                 continue
-            ending = "failed" if has_sent else None  # what was sent cannot be sent again
+            ending = "failed" if has_sent else None  # pieces that were sent cannot be sent again
         elif ending is None:
             continue
         os.kill(child, signal.SIGKILL)

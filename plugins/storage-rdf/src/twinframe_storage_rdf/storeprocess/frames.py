@@ -65,7 +65,7 @@ class Status(enum.IntEnum):
 
 
 class Request(NamedTuple):
-    """What a client asks."""
+    """A request as received."""
 
     kind: Kind
     milliseconds: int
@@ -131,9 +131,9 @@ def pack_pair(first: str, second: str) -> bytes:
 
 
 def pack_pieces(first: str, second: Iterable[str]) -> list[bytes]:
-    """The same as one body of several pieces, where the second text may be large.
+    """Encode the same as one body of several pieces, since the second text may be large.
 
-    PERF: nobody needs it as one, which would take its size once more at each step.
+    PERF: as one piece, it would need its size again at each step.
     """
     head = first.encode()
     pieces = [_LENGTH.pack(len(head)) + head]

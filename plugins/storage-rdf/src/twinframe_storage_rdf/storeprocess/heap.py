@@ -1,7 +1,8 @@
-"""The heap of the store process: what is free is given back to the system, as far as that can be.
+"""Heap settings of the store process, which return free memory to the operating system.
 
-Texts of megabytes come and go on the threads of all clients. With the defaults of the C library
-some hundred megabytes of free memory stay, and each forked child begins with them.
+Texts of megabytes are allocated and freed on the threads of all clients. With the C library's
+defaults some hundred megabytes of free memory would stay, and each forked child would start with
+them.
 """
 
 from __future__ import annotations
@@ -16,27 +17,34 @@ _MMAP_THRESHOLD: Final = -3
 _ARENA_MAX: Final = -8
 _ARENAS: Final = 2
 _LARGE: Final = 256 * 1024
-"""A piece of memory from this size on is the system's own, and goes back when it is free."""
+"""Allocations of this size in bytes and larger are mapped, and returned to the system when
+freed.
+"""
 _GROWTH: Final = 16 * 1024**2
-"""How much more memory than at the last look is looked at for what is free in it."""
+"""Growth in bytes since the last trim after which the heap is trimmed."""
 
 
 class Heap:
-    """Settings and upkeep of this process's heap; where the C library has none, nothing happens."""
+    """Heap settings and trimming of this process; they do nothing if the C library lacks the
+    functions.
+    """
 
     def __init__(self) -> None:
         self._library: Any = ctypes.CDLL(None)
         self._kept = 0
 
     def set_up(self) -> None:
-        """Call it before there are threads."""
+        """Set the allocator's parameters. Call it before threads are started."""
         if hasattr(self._library, "mallopt"):
             self._library.mallopt(_ARENA_MAX, _ARENAS)
             self._library.mallopt(_MMAP_THRESHOLD, _LARGE)
             self._library.mallopt(_TRIM_THRESHOLD, _LARGE)
 
     def trim(self) -> None:
-        """Give back what is free, if the process has grown. PERF: 10 us when it has not."""
+        """Return free memory to the system if the process has grown.
+
+        PERF: 10 us when it has not.
+        """
         if read_own_memory() < self._kept + _GROWTH or not hasattr(self._library, "malloc_trim"):
             return
         self._library.malloc_trim(0)

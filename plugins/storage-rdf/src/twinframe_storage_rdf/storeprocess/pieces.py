@@ -1,6 +1,6 @@
-"""Sends the rows of a read as they are made, a piece at a time, to who asks for each.
+"""Sends the rows of a read in pieces as they are made, each at the client's request.
 
-Neither the store process nor its client ever has all of a large answer.
+Neither the store process nor its client ever has all of a large answer in memory.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ from twinframe_storage_rdf.storeprocess.frames import (
 )
 
 PIECE_BYTES: Final = 128 * 1024
-"""PERF: so much becomes rows in a millisecond, for which the client's other threads wait."""
+"""PERF: rows of this size are parsed in a millisecond, for which the client's other threads
+wait.
+"""
 
 
 class AnswerLarge(Exception):
-    """The answer has more bytes than its client wants."""
+    """The answer has more bytes than its client accepts."""
 
 
 class Pieces:
-    """Takes an answer as a file does and sends what is full. The last piece is left to its owner.
+    """File-like receiver of an answer that sends each full piece. The caller sends the last piece.
 
-    `tell` is called with each step; `wait` with what sends a piece and waits for the next request.
+    `tell` is called with each step; `wait` with the function that sends a piece and waits for the
+    next request.
     """
 
     def __init__(
@@ -52,7 +55,10 @@ class Pieces:
         self._size = self._total = 0
 
     def write(self, piece: bytes) -> int:
-        """Take a piece. `AnswerLarge`, `QueryTimeout`; `Disconnected` when the client is gone."""
+        """Take a part.
+
+        Raises `AnswerLarge`, `QueryTimeout`, or `Disconnected` if the client is gone.
+        """
         self._pieces.append(bytes(piece))
         self._size += len(piece)
         self._total += len(piece)
@@ -63,10 +69,10 @@ class Pieces:
         return len(piece)
 
     def flush(self) -> None:
-        """What is not full waits for more."""
+        """Do nothing: a piece is sent when it is full."""
 
     def take_rest(self) -> bytes:
-        """What has not been sent."""
+        """Return what has not been sent."""
         rest = b"".join(self._pieces)
         self._pieces.clear()
         self._size = 0

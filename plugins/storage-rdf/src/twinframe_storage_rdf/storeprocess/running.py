@@ -75,7 +75,7 @@ class RunningRequests:
 
     @contextmanager
     def rest(self, connection: socket.socket) -> Iterator[None]:
-        """Nothing runs for the connection meanwhile: its client is waited for."""
+        """Suspend the connection's request while its client is waited for."""
         with self._guard:
             request = self._requests.pop(connection)
         try:

@@ -176,7 +176,7 @@ class StoreServer:
                     request = receive_request(connection)
                     kind, milliseconds, _, body = request
                     if kind is Kind.MORE:
-                        continue  # a child ended behind a piece, and the reason was sent
+                        continue  # a child ended after a piece, and the error was sent
                     begin, start = time.thread_time_ns(), time.monotonic()
                     apart = self._runs_apart(kind, body)
                     self._running.begin(connection, kind, milliseconds, start, apart=apart)
@@ -214,7 +214,7 @@ class StoreServer:
             self._left_at = time.monotonic()
 
     def _leave_alone(self, connection: socket.socket) -> Callable[[Callable[[], None]], None]:
-        """A way to wait for a client in which nothing runs that could be too late."""
+        """Return a function that waits for a client while its request is suspended."""
 
         def wait(wait: Callable[[], None]) -> None:
             with self._running.rest(connection):
