@@ -53,10 +53,11 @@ def build_error(error: BaseException, file: str) -> TwinframeError:
 
 
 def _build_memory_error() -> TwinframeError:
-    """Whether the statement that met the limit of all would meet it alone.
+    """Return the error for a statement that met the process's memory limit: `LimitExceeded` if it
+    would exceed the limit alone.
 
-    NOTE: what it had is free again when its error arrives. Page caches end at a third of the limit,
-    so half of it is free unless others have the rest.
+    NOTE: its memory is free again when its error arrives. Page caches end at a third of the limit,
+    so half of it is free unless other statements use the rest.
     """
     limit = apsw.hard_heap_limit(-1)
     if limit and apsw.memory_used() <= limit // 2:

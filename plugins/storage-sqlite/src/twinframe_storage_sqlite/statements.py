@@ -95,7 +95,7 @@ class StatementRunner:
         """Stop the statements of the present `snapshot`, from any thread: they raise
         `QueryTimeout`.
 
-        PERF: SQLite looks at this at each row, where looks at the deadline are many rows apart.
+        PERF: SQLite checks this at each row; the deadline is checked only every many rows.
         """
         self._cancelled = True
         self.connection.interrupt()
@@ -199,9 +199,9 @@ class StatementRunner:
             cursor.close(force=True)
 
     def iterate_some(self, sql: str, bindings: Bindings = ()) -> Iterator[list[Row]]:
-        """Yield the rows as they are found, some at a time; other statements may run in between.
+        """Yield the rows in batches as they are found; other statements may run in between.
 
-        The first column is a text: by its size more or fewer of them come at a time.
+        The first column is a text; its size determines the size of the batches.
         """
         self.check_deadline()
         cursor = self.connection.cursor()
@@ -221,7 +221,7 @@ class StatementRunner:
             cursor.close(force=True)
 
     def _build_error(self, error: BaseException) -> TwinframeError:
-        # NOTE: what is stopped still makes the results of its aggregates, and may fail at those.
+        # NOTE: an interrupted statement still computes its aggregates, and may fail there.
         if isinstance(error, (apsw.NoMemError, apsw.TooBigError)) and self._depth:
             error = apsw.InterruptError() if self._is_over() else error
         return build_error(error, self.connection.filename)
@@ -243,7 +243,7 @@ class StatementRunner:
             return
         if self._is_over():
             raise QueryTimeout(_LATE)
-        # NOTE: here the work on the rows is long, not the statement.
+        # NOTE: here the work on the rows takes long, not the statement.
         is_long = self._takes_turns and time.monotonic() - self._begun > _SECONDS_UNTIL_LONG
         if is_long and self._turns.breathe(self, self._is_over):
             raise QueryTimeout(_LATE)

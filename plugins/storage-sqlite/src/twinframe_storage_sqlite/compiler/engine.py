@@ -69,9 +69,9 @@ class SqliteQuery(CompiledQuery):
         text = self.text if self._scan is None else self._scan.choose(scans, bindings)
         if limit is None:
             return cast("Iterator[JsonRow]", _run(scans, text, bindings))
-        # PERF: no Python frame between SQLite and most rows of a page. They are not
-        # fetched at once: each may have a mebibyte, and a page ends where it is large enough. Those
-        # of a short snapshot are small and few.
+        # PERF: no Python frame between SQLite and most rows of a page. Rows are not fetched all at
+        # once: each may have a mebibyte, and a page ends when it is large enough. Rows of a short
+        # snapshot are small and few.
         if scans.is_short:
             return cast("Iterator[JsonRow]", iter(_run_all(scans, text, bindings)))
         return cast("Iterator[JsonRow]", chain.from_iterable(_run_page(scans, text, bindings)))

@@ -33,7 +33,10 @@ def render_trap(reason: str) -> str:
 
 
 def render_retreat(reason: str) -> str:
-    """Like a trap, for what SQLite would do right but too slowly; no error is hidden without it."""
+    """Render a trap for something that SQLite would compute correctly but too slowly.
+
+    Skipping it hides no error.
+    """
     return f"json_extract('{{}}', {render_text(_RETREAT_MARK + reason)})"
 
 

@@ -1,7 +1,7 @@
-"""Compiles operators of the algebra to SELECTs, one method an operator.
+"""Compiles operators of the algebra to SELECTs, with one method per operator.
 
-An operator extends the SELECT of its source where SQL gives that the same meaning, and wraps it
-into a derived table where it does not.
+An operator extends the SELECT of its source if SQL gives that the same meaning; otherwise it wraps
+it into a derived table.
 """
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
@@ -218,9 +218,9 @@ class PlanCompiler:
         select.group_by = [render_group_key(term) for term in keys]
         select.order_by = []
         select.scope = scope
-        # NOTE: an aggregate must stay in its SELECT: it may not be dropped where nothing else makes
-        # SQL see one group, and may not be moved into a subquery.
-        # PERF: columns of a node that a group needs are read once a group, not once a row.
+        # NOTE: an aggregate must stay in its SELECT: it must not be dropped if it alone makes SQL
+        # form one group, and must not be moved into a subquery. PERF: columns of a node that a
+        # group needs are read once per group, not once per row.
         if len(scope) > len(keys) or not keys or any(term.kinds & k.ENTITIES for term in keys):
             return select.build_wrapped()
         return select

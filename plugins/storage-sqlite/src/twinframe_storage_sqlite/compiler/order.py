@@ -45,7 +45,7 @@ def _render_native(value: str, term: Term, descending: bool) -> str:
 
 
 def render_rank(term: Term) -> str:
-    """Render the place of a JSON value's type in the order."""
+    """Render the rank of a JSON value's type in the order."""
     if term.tag is None:
         return f"CASE typeof({term.value}) WHEN 'text' THEN 5 WHEN 'null' THEN 9 ELSE 7 END"
     trap = render_trap("an order of lists or maps")

@@ -47,7 +47,7 @@ def compile_string_test(
 
 
 def _render_place(left: Term, right: Term, test: str, bindings: Bindings) -> str:
-    """A test of the place of one string in another; of a long one the evaluator finds it."""
+    """Render a test of the position of one string in another; the evaluator searches long ones."""
     if right.source is not None and not right.kinds & ~k.STRING:
         return f"instr({left.value}, {bindings.bind(right.source, _build_searched)}) {test}"
     let = build_let(right.value)
@@ -65,10 +65,10 @@ def _build_searched(value: Value) -> SqliteValue:
 
 
 def render_long(part: str) -> str:
-    """Whether a string is so long that SQLite must not search for it.
+    """Render whether a string is so long that SQLite must not search for it.
 
-    SEC: it compares all of it at each place: of a text of 1 MB with a half of it for 10 s, and
-    looks at no deadline meanwhile.
+    SEC: SQLite compares all of it at each position: half of a text of 1 MB in that text takes 10 s,
+    during which no deadline is checked.
     """
     return f"octet_length({part}) > {_LONGEST_SEARCHED}"
 

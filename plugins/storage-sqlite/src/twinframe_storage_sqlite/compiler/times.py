@@ -1,7 +1,7 @@
-"""The order of stored times: those of one instant are equal, whatever their texts.
+"""SQL for the order of stored times: those of one instant are equal, whatever their texts.
 
-SPEC: openCypher 9, «Orderability»: a time by its instant, then from west to east. A text of another
-form than `2024-01-31T12:00:00.5+01:00`, with or without fraction and offset, is a trap.
+SPEC: openCypher 9, «Orderability»: a time by its instant, then from west to east. A text in another
+form than `2024-01-31T12:00:00.5+01:00`, with or without fraction and offset, becomes a trap.
 """
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
@@ -30,7 +30,7 @@ _MOST_OFFSET: Final = 18 * 3600
 def render_time_order(
     call: FunctionCall, subject: Term, bindings: Bindings, *, descending: bool
 ) -> list[str]:
-    """Render what to order by for a call of `STORED_TIME`."""
+    """Render the sort keys for a call of `STORED_TIME`."""
     if subject.kinds & ~k.NULL != k.NODE:
         raise CannotRun("An order of stored times that are no members of nodes.")
     name, places = _read_declared(call)
@@ -49,7 +49,7 @@ def render_time_order(
 
 
 def render_time_key(kind: str, text: str) -> str:
-    """Render a text whose order is that of the values of the schema `kind` that `text` spells."""
+    """Render a text that sorts as the value of the schema `kind` in `text` does."""
     let = build_let(text)
     _, render = _KINDS[kind]
     return let.wrap(render(let.names[0]))
@@ -68,7 +68,7 @@ def _read_declared(call: FunctionCall) -> tuple[str, dict[str, list[Value]]]:
 
 
 def _render_declares(subject: Term, models: list[Value], bindings: Bindings) -> str:
-    """Whether the node's model is stored and is, or extends, one of `models`."""
+    """Render whether the node's model is stored and is, or extends, one of `models`."""
     listed = bindings.bind(Source(None, models), build_json)
     return (
         f"{read_table(subject)}.model IN (SELECT c.descendant FROM interface AS i"
@@ -92,7 +92,7 @@ def _render_time(text: str) -> str:
 
 
 def _render_instant(text: str, form: str, width: int) -> str:
-    """A text whose order is that of the instants, then of the offsets."""
+    """Render a text that sorts by instant, then by offset."""
     zone = (
         f"CASE WHEN substr({text}, -1) = 'Z' THEN 'Z'"
         f" WHEN substr({text}, -6) GLOB '[+-][01][0-9]:[0-5][0-9]' THEN substr({text}, -6)"
@@ -130,4 +130,6 @@ _KINDS: Final[Mapping[str, tuple[int, Callable[[str], str]]]] = {
     "time": (3, _render_time),
     "duration": (4, _render_duration),
 }
-"""The rank of each schema's values, which come before strings, and the text that orders them."""
+"""The rank of each schema's values, which sort before strings, and the function for their sort
+keys.
+"""
