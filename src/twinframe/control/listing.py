@@ -17,7 +17,7 @@ T_co = TypeVar("T_co", covariant=True)
 MAX_LIMIT: Final = 1000
 """The most items of a page, whatever the settings say."""
 PAGE_BYTES: Final = 4 * 1024 * 1024
-"""Most bytes of stored items on a page; more than a page of the usual size ever has."""
+"""Most bytes of stored items on a page; a page of the default size never has that many."""
 _LOT: Final = 50
 BY_ID: Final = Order("id")
 _LARGEST_OFFSET: Final = 1_000_000_000
@@ -63,9 +63,9 @@ def find_page(
     wanted: Slice,
     order: Order = BY_ID,
 ) -> tuple[list[Record], Slice]:
-    """Return the records of a part, and the part: with a lower limit when it was too large.
+    """Return the records of a part, and the part, whose limit is lower if it was too large.
 
-    One record is there in any case, if there is any.
+    If there are records, at least one is returned.
     """
     return _cut(_iterate(session, kind, conditions, order, wanted), wanted)
 
@@ -91,7 +91,7 @@ def _iterate(
     order: Order,
     wanted: Slice,
 ) -> Iterator[Record]:
-    """Read records a lot at a time, so that a page that is large enough reads no more."""
+    """Yield records, read in lots, so that a page that is full reads no more."""
     offset, lot = wanted.offset, min(wanted.limit, _LOT)
     while found := session.find(kind, conditions, order=order, offset=offset, limit=lot):
         yield from found

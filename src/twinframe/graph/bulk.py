@@ -34,9 +34,9 @@ from twinframe.storage.base import GraphTransaction, StoredDocument
 T = TypeVar("T")
 
 _OF_THE_GROUP: Final = (StorageError, MemoryExhausted, MemoryLimitExceeded)
-"""Errors that an item may get when it is half done: nothing of its group is kept."""
+"""Errors that an item may get halfway, after which none of its group is kept."""
 _GROUP_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of documents after which a group is committed; a store may have it all in memory."""
+"""Bytes of documents after which a group is committed, since a store may keep all in memory."""
 
 Put: TypeAlias = Command[StoredDocument]
 Made: TypeAlias = StoredDocument | TwinframeError

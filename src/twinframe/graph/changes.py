@@ -45,7 +45,7 @@ WHOLE: Final = None
 
 
 def is_large(stored: StoredDocument) -> bool:
-    """Whether what working on a stored document takes is counted (`hold_document`)."""
+    """Return whether the memory for working on a stored document is charged (`hold_document`)."""
     return len(stored.body) > _SMALL_BYTES
 
 

@@ -30,7 +30,7 @@ _BATCH_BYTES: Final = 4 * 1024 * 1024
 _FREE: Final = 64 * 1024
 """A batch up to this many bytes is not charged: most have far less."""
 _READERS: Final = 2
-"""The number of followers of a worker that read at one time; others' reads wait for no more."""
+"""The number of a worker's followers that read at one time, so that other reads need not wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,10 @@ class EventStreams:
                     break
 
     async def _wait(self, seconds: float) -> float:
-        """Wait for a write of this worker, or so long. Return how long to wait the next time."""
+        """Wait for a write of this worker, at most `seconds`.
+
+        Return the seconds of the next wait.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._context.signal.wait()
@@ -170,10 +173,10 @@ class EventStreams:
         return min(seconds * 1.2, _LONGEST_LOOK)
 
     async def _has_more(self, position: int) -> bool:
-        """Return whether there is something to read, or the service ends. One look serves all
+        """Return whether there is something to read, or the service ends. One read serves all
         followers that wait.
 
-        PERF: 150 followers with a look each kept a store of triples busy all the time, and other
+        PERF: 150 followers with a read each kept a store of triples busy all the time, and other
         clients waited for more than a second.
         """
         if self._has_ended:

@@ -63,8 +63,8 @@ class QueryPage:
     warnings: tuple[QueryWarning, ...] = ()
 
 
-# PERF: the three below are not frozen, as each query makes one of each: a field of a frozen object
-# takes 50 ns more to set. Nobody changes them.
+# PERF: the following three are not frozen, since each query makes one of each and setting a field
+# of a frozen object takes 50 ns more. They are never changed.
 @dataclass(slots=True)
 class _Position:
     """A query and where its next page starts.
@@ -349,7 +349,7 @@ def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer
     """Return the page, unless the models changed or its further rows must be written to a file."""
     if session.read_schema_version() != plan.key.schema_version:
         return None
-    # PERF: at once, as nothing of a short snapshot is large.
+    # PERF: all at once, since nothing in a short snapshot is large.
     rows = list(_run_plan(session, request, plan, request.size + 1))
     count = _count_fitting(rows, request)
     if len(rows) > count and not plan.execution.resumable:
@@ -358,9 +358,11 @@ def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer
 
 
 def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRow], int]:
-    """Return rows of a page, and some more if there are any; and how many of them the page has.
+    """Return the rows of a page, possibly some more, and the number of rows that belong to the
+    page.
 
-    SEC: each may have a mebibyte: no more are taken at once than fit if they are like those before.
+    SEC: each may have a mebibyte: no more are fetched at once than fit if they are like those
+    before.
     """
     rows: list[JsonRow] = []
     most, room, asked = request.size + 1, request.bytes, _FIRST_ROWS
@@ -374,9 +376,9 @@ def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRo
 
 
 def _count_fitting(rows: Sequence[JsonRow], request: _Request) -> int:
-    """How many of the rows one page has."""
+    """Return how many of the rows fit on a page."""
     room, count = request.bytes, min(len(rows), request.size)
-    # PERF: what most pages have is counted at once.
+    # PERF: the rows of most pages are counted at once.
     if sum([len(body) for body, _ in rows]) <= room:
         return count
     for at, (body, _) in enumerate(rows[: request.size]):

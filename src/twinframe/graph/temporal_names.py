@@ -21,10 +21,11 @@ _REFERRING: Final = frozenset({"schema", "elementSchema", "extends"})
 
 
 class TemporalNames(NamedTuple):
-    """The names of properties and components of twins, and of properties of relationships.
+    """The temporal names: properties and components of twins, and properties of relationships.
 
-    `declared` has the names of properties of twins that are of a temporal schema itself, with the
-    interfaces that say so, unless one does that stands within another document.
+    `declared` has the names of those twin properties whose own schema is temporal, with the
+    interfaces that declare them. It leaves out names that an interface within another document
+    declares.
     """
 
     names: frozenset[str]
@@ -32,7 +33,7 @@ class TemporalNames(NamedTuple):
 
 
 def read_temporal_names(session: GraphSession) -> TemporalNames:
-    """What the stored models declare.
+    """Return the temporal names that the stored models declare.
 
     PERF: as reading the names for warnings, 20 ms for the 767 interfaces of a large ontology.
     """
@@ -58,7 +59,7 @@ class _Reading:
     members: list[tuple[str, set[str]]] = field(default_factory=list)
     declared: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     inner: set[str] = field(default_factory=set)
-    """Names that an interface within another's document declares."""
+    """The names that an interface within another document declares."""
     mentions: dict[str, set[str]] = field(default_factory=dict)
 
     def add_interface(self, document: object) -> None:
@@ -75,7 +76,7 @@ class _Reading:
         self._keep(document, mentioned)
 
     def add_declared(self, model_id: str, document: dict[str, object]) -> None:
-        """Add the properties of a stored interface that are of a temporal schema itself."""
+        """Add the properties of a stored interface whose own schema is temporal."""
         for content in _list(document.get("contents")):
             if not isinstance(content, dict) or "Property" not in _list(content.get("@type")):
                 continue
@@ -85,7 +86,7 @@ class _Reading:
                 kinds.setdefault(_read_term(schema), []).append(model_id)
 
     def find_declared(self) -> Mapping[str, Declared]:
-        """The members that interfaces declare where they stand by themselves alone."""
+        """Return the members that are declared only by interfaces with a document of their own."""
         return {name: kinds for name, kinds in self.declared.items() if name not in self.inner}
 
     def find_names(self) -> frozenset[str]:

@@ -61,9 +61,10 @@ _OBJECT: Final = cast("Callable[..., Any]", decoder.JSONObject)  # type: ignore[
 
 @dataclass(frozen=True, slots=True)
 class LargeLimits:
-    """`max_values`: most elements and members. `max_text`: most characters of one string.
+    """The limits of a large JSON text.
 
-    `values_are` is what errors call the first: a setting, or whose it is.
+    `max_values`: most elements and members. `max_text`: most characters of one string. `values_are`
+    names the first limit in errors: a setting, or the owner of the limit.
     """
 
     max_values: int = 300_000
@@ -99,15 +100,15 @@ def parse_large_json(
 
 
 def may_have_more(body: bytes, count: int) -> bool:
-    """Whether a JSON text may have more than `count` elements and members.
+    """Return whether a JSON text may have more than `count` elements and members.
 
-    PERF: a millisecond for 2 MB. What stands in strings counts, too: `check_values` is exact.
+    PERF: a millisecond for 2 MB. Punctuation within strings counts, too: `check_values` is exact.
     """
     return body.count(b",") + body.count(b"[") + body.count(b"{") > count
 
 
 def check_values(body: bytes, large: LargeLimits) -> None:
-    """`InvalidArgument` for a JSON text that is too much. It makes no values, but takes steps."""
+    """Raise `InvalidArgument` for a JSON text above the limits, without building its values."""
     _Survey(_decode(body, lambda _: None), len(body), large).run()
 
 

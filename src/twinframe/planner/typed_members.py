@@ -102,7 +102,7 @@ class TextEngine(QueryEngine):
         *,
         gives_results: bool = False,
     ) -> None:
-        """`declared` are those of the names by which the engine may try to order."""
+        """`declared` are the declarations of those names by which the engine may try to sort."""
         self.name = engine.name
         self._engine = engine
         self._names = names

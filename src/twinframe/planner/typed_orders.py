@@ -1,4 +1,4 @@
-"""Sort keys that are stored times, rewritten for a store's engine that can order them itself."""
+"""Rewriting of sort keys that are stored times into calls that a store's engine can sort by."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from twinframe.storage.base import STORED_TIME
 
 
 def name_stored_times(root: Operator, declared: Mapping[str, Declared]) -> Operator:
-    """The plan with each sort key that is a member of `declared` as a call of `STORED_TIME`.
+    """Return the plan with each sort key that is a member of `declared` as a call of `STORED_TIME`.
 
-    The call has the node, the member's name and its declarations. What else reads such a member
-    stays as it is.
+    The call has the node, the member's name and its declarations. Other uses of such a member are
+    unchanged.
     """
     return rewrite_operators(root, lambda operator: _name_keys(operator, declared))
 
@@ -55,7 +55,7 @@ def _name_key(
     added: dict[str, Expression],
     declared: Mapping[str, Declared],
 ) -> SortKey:
-    """The key, over a projection of `items` and of the nodes that are `added` to it."""
+    """Return the sort key, over a projection of `items` and of the nodes that are `added` to it."""
     match key.expression:
         case Variable(name=column):
             member = items.get(column)
@@ -64,7 +64,7 @@ def _name_key(
     match member:
         case Property(subject=Variable(name=owner), key=name) if name in declared:
             if member is not key.expression and items.get(owner) != Variable(owner):
-                if owner in items:  # another value has the name above the projection
+                if owner in items:  # above the projection, the name is that of another value
                     return key
                 added[owner] = Variable(owner)
             places = MapExpression(

@@ -307,9 +307,11 @@ class GraphSession(GraphReader):
         """
 
     def small_reads(self, most_bytes: int) -> AbstractContextManager[None]:
-        """Inside, a read of more than so many bytes may be declined with `CannotRun`, as soon as
-        the session knows: its caller does it again where it holds up nobody. A session that cannot
-        tell declines nothing.
+        """Within the context, a session may decline a read of more bytes with `CannotRun` as soon
+        as it knows the size.
+
+        The caller repeats the read where it delays no others. A session that cannot tell the size
+        declines nothing.
         """
         del most_bytes
         return nullcontext()
@@ -439,9 +441,10 @@ PERF: a bare pair, as SQLite gives it: with an object for each row, a page costs
 
 
 STORED_TIME: Final = "the order of a stored time"
-"""The function that an engine may find as a sort key and nowhere else: that of the value that the
-model of a node has a member hold. Its arguments are the node, the member's name as a constant, and
-a map from temporal schemas to lists of the ids of the interfaces that declare the member by them.
+"""The function name that an engine may find in a sort key, and only there: the temporal value of a
+node's member, as the node's model declares it. Its arguments are the node, the member's name as a
+constant, and a map from temporal schemas to lists of the ids of the interfaces that declare the
+member with them.
 """
 
 

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 _POOL_THREADS: Final = 8
 _MOST_WAITING: Final = 4096
-"""Reads by id that may wait: more than a worker has connections."""
+"""The number of reads by id that may wait: more than a worker has connections."""
 _SMALL_BYTES: Final = 64 * 1024
 _FULL_SECONDS: Final = 60.0
 
@@ -102,10 +102,11 @@ class StoreRunner:
             raise
 
     async def _read_beside(self, pool: ReadThreads, read: Callable[[GraphSession], T]) -> T:
-        """In a thread: what is large one after another, so that nothing small waits for it.
+        """Run the read in a thread; large ones run one after another, so that small ones need not
+        wait.
 
-        PERF: a document of 1 MB takes ten times as long as most, and nobody knows before. With 600
-        of them asked for at once, others waited 2.2 s in one line with them.
+        PERF: a document of 1 MB takes ten times as long as most, and its size is not known before.
+        With 600 of them requested at once, other reads in the same queue waited 2.2 s.
         """
 
         def read_small(session: GraphSession) -> T:

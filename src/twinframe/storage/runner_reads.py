@@ -101,7 +101,7 @@ class ReadThreads:
         self._open += 1
         pending = PendingRead(read, future, deadline)
         if timeout is not None:
-            # NOTE: a statement looks at its deadline now and then only.
+            # NOTE: a statement checks its deadline only at intervals.
             self._alarms[pending] = loop.call_later(timeout, self._interrupt, pending)
         self._queue.put(pending)
         if self._open > self._running:

@@ -110,9 +110,9 @@ def _parse(
 
 
 async def check_count(body: bytes, most: int, values_are: str) -> None:
-    """`InvalidArgument` for a JSON body of more than `most` elements and members.
+    """Raise `InvalidArgument` for a JSON body of more than `most` elements and members.
 
-    For bodies that are parsed at once, on the event loop: what they may take is bounded by that.
+    It serves bodies that are parsed in one step on the event loop, whose time it bounds.
     """
     if may_have_more(body, most):
         large = LargeLimits(most, len(body), values_are)
@@ -123,7 +123,7 @@ async def check_count(body: bytes, most: int, values_are: str) -> None:
 
 
 def _check(body: bytes, large: LargeLimits) -> TwinframeError | None:
-    """The error as a value, as of `_parse`."""
+    """Return the error as a value, as `_parse` does."""
     try:
         check_values(body, large)
     except TwinframeError as error:
@@ -140,4 +140,4 @@ def _give_way() -> None:
 
 
 _COUNTING: Final = ThreadPoolExecutor(1, "count", _give_way)
-"""Of the process, for all that count; its thread begins with the first that does."""
+"""The counting thread of the process, which starts with the first body counted."""

@@ -102,7 +102,7 @@ class UnsupportedMediaType(EdgeError):
 
 
 class ServiceEnding(EdgeError):
-    """The worker ends, and the request took longer than `Server__GracefulTimeout` gave it."""
+    """The worker ends, and the request took longer than `Server__GracefulTimeout` allows."""
 
     code = "ServiceUnavailable"
     status = 503

@@ -105,8 +105,8 @@ class Guard:
         try:
             await self._handle(scope, exchange.receive, exchange.send)
         except asyncio.CancelledError:
-            # NOTE: the server ends so what is not done when a worker has to go; else it would take
-            # that for a failure of the application. An answer that has begun is broken off.
+            # NOTE: a worker that must end cancels unfinished requests; the server would report that
+            # as an error of the application. An answer that has begun is cut off.
             if not self._draining:
                 raise
             if not exchange.is_answered:

@@ -409,7 +409,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._end_requests()
 
     def begin_next(self) -> bool:
-        """Begin the request that waits; False when there is none, or its client takes nothing."""
+        """Begin the waiting request; return False if there is none, or its client reads nothing."""
         is_answered = self._served is None or self._served.response_complete
         if self.transport.is_closing() or not is_answered:
             return False
@@ -425,7 +425,7 @@ class GuardedProtocol(HttpToolsProtocol):
         return self._waiting is None
 
     def _end_requests(self) -> None:
-        """All that was asked is answered."""
+        """Finish after the last answer: write a pending fault or wait for the next request."""
         if self._fault is not None:
             self._write_fault(self._fault)
         elif self._phase is Phase.ANSWER:

@@ -1,4 +1,8 @@
-"""Turns of connections that have much to be read or answered, so that others come between them."""
+"""Queues of connections that read large bodies or have pipelined requests, so that others run in
+between.
+
+Each worker has one of each kind.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,26 @@ from typing import Final, Protocol
 
 TURN_SECONDS: Final = 0.001
 FOLLOWERS: Final = 4
-"""So many connections of a worker have a request answered at one time that waited behind another.
+"""The most connections of a worker whose pipelined requests, other than the first, are answered at
+one time.
 
-PERF: with 100 connections that had 4,000 waiting each, others' reads on a busy machine took 106 ms
-at the 90th percentile, and 22 so."""
+PERF: with 100 connections that had 4,000 requests waiting each, others' reads on a busy machine
+took 106 ms at the 90th percentile, and 22 ms with this limit.
+"""
 FOLLOWER_SECONDS: Final = 0.02
-"""For so long such a request counts. What takes longer, as a query may, has nobody wait for it."""
+"""Seconds for which such a request counts.
+
+Longer ones, such as queries, delay no others further.
+"""
 
 
 class Follower(Protocol):
-    """A connection with requests that wait behind one another."""
+    """A connection with pipelined requests."""
 
     loop: asyncio.AbstractEventLoop
 
     def begin_next(self) -> bool:
-        """Begin the request that waits; False when there is none, or its client takes nothing."""
+        """Begin the waiting request; return False if there is none, or its client reads nothing."""
         ...
 
 
@@ -51,11 +60,11 @@ class Turns:
 
 
 class Followers:
-    """Lets connections have their next pipelined request answered, a few of them at one time.
+    """A queue in which a few connections at a time have their next pipelined request answered.
 
-    SEC: each of hundreds of connections has always one more request at hand. Whoever asks but now
-    and then would wait behind all of them, each time. What takes long holds no other up for longer
-    than a moment.
+    SEC: hundreds of connections may each always have one more request ready. A client with few
+    requests would wait for all of them each time. A request that takes long delays the others only
+    for a moment.
     """
 
     def __init__(self) -> None:
@@ -64,12 +73,12 @@ class Followers:
         self._timer: asyncio.TimerHandle | None = None
 
     def line_up(self, connection: Follower) -> None:
-        """Begin the next request of the connection when it is its turn."""
+        """Begin the next request of the connection in its turn."""
         self._waiting.append(connection)
         self._serve(connection.loop)
 
     def leave(self, connection: Follower) -> None:
-        """The request that was begun is answered, or waits for its client."""
+        """Record that the request is answered, or waits for its client."""
         if self._served.pop(connection, None) is not None and self._waiting:
             connection.loop.call_soon(self._serve, connection.loop)
 
@@ -83,7 +92,7 @@ class Followers:
             self._timer = loop.call_later(FOLLOWER_SECONDS, self._relieve, loop)
 
     def _relieve(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Count no more what has been answered for long enough."""
+        """Stop counting requests that have taken long enough."""
         self._timer, now = None, loop.time()
         for connection in [one for one, end in self._served.items() if end <= now]:
             del self._served[connection]

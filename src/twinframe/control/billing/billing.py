@@ -261,7 +261,7 @@ class Billing:
         return await self._context.runner.read(read)
 
     def _find_moment(self, transaction: ControlTransaction) -> int:
-        """Now; whatever a clock says, never before the last change nor in a closed month."""
+        """Return the time now, but never before the last change nor in a closed month."""
         now = find_time(transaction, self._context.clock())
         return max(now, find_first_open(transaction) * 1_000_000_000)
 

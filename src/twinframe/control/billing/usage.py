@@ -144,11 +144,13 @@ def record_sample(transaction: ControlTransaction, span_id: str, sample: Sample)
 
 
 def find_second(session: ControlSession, span_id: str, now: int, *, gap: int = 0) -> int:
-    """The second at which a span is measured or changed now, whatever a clock says: never before
-    the last change of the control plane, nor before it was measured last and `gap` seconds more.
+    """Return the second at which a span is measured or changed now.
 
-    `now` is in nanoseconds. NOTE: a reading noted before an earlier one would look like counters
-    that began at 0 in between, and what they had counted would be charged twice.
+    Whatever the clock says, it is neither before the last change of the control plane nor less than
+    `gap` seconds after the last measurement. `now` is in nanoseconds.
+
+    NOTE: a reading recorded before an earlier one would look like counters that were reset in
+    between, and their counts would be charged twice.
     """
     last = session.find(
         USAGE.kind,

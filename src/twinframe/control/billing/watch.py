@@ -51,7 +51,7 @@ class BillingWatch:
         )
 
     def _follow(self, transaction: ControlTransaction, resource: Resource) -> None:
-        # NOTE: a span holds all of its samples, and one second for the last that is still to come.
+        # NOTE: a span holds all of its samples, and reserves one second for its last one.
         span_id = build_span_id(resource.resource_name)
         at = find_second(transaction, span_id, self._clock(), gap=1)
         follow_resource(transaction, resource, at)

@@ -97,7 +97,7 @@ class DeletionRun:
             try:
                 await self._context.write(OwnWork(partial(_call, erase, chunk)))
             except (MemoryExhausted, MemoryLimitExceeded):
-                # A store may have in memory what is erased, until it is committed.
+                # A store may keep the deleted items in memory until they are committed.
                 if len(chunk) == 1:
                     raise
                 rows = len(chunk) // 2

@@ -48,7 +48,9 @@ _COPIES: Final = 2
 _MODEL_BYTES: Final = 1024
 """The bytes that are kept of a model beside its text until it is stored."""
 _ROW_COPIES: Final = 8
-"""What a chunk of rows takes, in sizes of its text: the lines, their values, the stored forms."""
+"""Memory of a chunk of rows as a multiple of its text: the lines, their values, the stored
+forms.
+"""
 _PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 T = TypeVar("T")
 
@@ -92,7 +94,8 @@ class Chunk(Protocol):
 class RawChunk:
     """Unparsed lines of one section of the file; `end` is the number of the last.
 
-    `memory` is what they will take until they are stored, but for models: the reader holds that.
+    `memory` is the memory charged for them until they are stored; that of models is charged by the
+    reader.
     """
 
     section: Section
@@ -383,7 +386,7 @@ async def _grow(held: Hold, size: int) -> None:
 
 
 async def _insist(call: Callable[[], Awaitable[T]]) -> T:
-    """Retry while the store is busy or others hold the memory, for a while: an import has time."""
+    """Retry for a while if the store is busy or the memory is in use, since an import can wait."""
     for pause in _PAUSES:
         try:
             return await call()

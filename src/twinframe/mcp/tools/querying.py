@@ -1,4 +1,4 @@
-"""Tools for queries: running one in pages, and explaining how it would run."""
+"""MCP tools that run a query in pages and explain how it would run."""
 
 from __future__ import annotations
 

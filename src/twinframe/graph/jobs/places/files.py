@@ -172,12 +172,14 @@ def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:
 
 
 def _make_draft(folder: int) -> tuple[str, int]:
-    """A new file, locked while it is open, so that others see that it is being written."""
+    """Create a file that is locked while it is open, which shows others that it is being
+    written.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
         draft = f".{uuid.uuid4().hex}{_DRAFT}"
         handle = os.open(draft, flags, 0o600, dir_fd=folder)
-        with suppress(OSError):  # a file system without locks: then nobody removes it either
+        with suppress(OSError):  # without locks it is never removed either
             fcntl.flock(handle, fcntl.LOCK_EX)
         with suppress(FileNotFoundError):  # somebody tidied up between the two
             if os.path.samestat(os.fstat(handle), os.stat(draft, dir_fd=folder)):
@@ -186,7 +188,7 @@ def _make_draft(folder: int) -> tuple[str, int]:
 
 
 def _remove_drafts(folder: int) -> None:
-    """Remove the drafts of writers that were killed: nobody has them locked."""
+    """Remove the drafts of writers that were killed: they are no longer locked."""
     for name in os.listdir(folder):
         if not _DRAFT_NAME.fullmatch(name):
             continue
