@@ -1,7 +1,7 @@
 """The memory account of a worker: how much each part of its work holds, and refusals when it is
 full.
 
-It counts what it is told: a function that holds much memory for a client reserves it here first.
+It counts only reservations: a function that holds much memory for a client reserves it here first.
 What cannot be known beforehand, such as intermediate values of a query, is bounded by checking the
 process.
 """
@@ -133,7 +133,7 @@ class MemoryAccount:
         """Return a context for a piece of work's memory in a part, which releases all of it at its
         end.
 
-        `beside` is what the same work holds of the part elsewhere. Raises as `take` does.
+        `beside` is the memory of the part that the same work holds elsewhere. Raises as `take`.
         """
         return Hold(self, part, size, beside)
 

@@ -122,7 +122,7 @@ def _build(
     # NOTE: consulted last: a host name of a hosted graph has no sites.
     sites: list[Mounted] = [SiteServer(build_sites(installation))] if routes is ROUTES else []
     resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
-    # NOTE: the stand-alone MCP server leaves background work to the service beside it.
+    # NOTE: the stand-alone MCP server leaves background work to the API's process.
     working = [background.begin, background.stop] if routes is ROUTES else []
     guard = build_application(
         graph,

@@ -46,7 +46,7 @@ _BILLING = "billing"
 class ControlService:
     """A control plane within a process: opened at start-up, closed at shutdown.
 
-    `provision` runs a provisioner beside it. Raises `PluginError` or `ConfigurationError`; nothing
+    `provision` runs a provisioner with it. Raises `PluginError` or `ConfigurationError`; nothing
     is opened before `start`.
     """
 
@@ -105,7 +105,7 @@ class ControlService:
         self._store.close()
 
     async def wait(self) -> None:
-        """Wait until a task beside the use cases has ended, which it should not."""
+        """Wait until a background task has ended, which it should not."""
         await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
     def _wake(self) -> None:

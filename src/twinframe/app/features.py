@@ -33,7 +33,7 @@ def load_features(settings: Settings) -> None:
     if settings.control.enabled:
         import twinframe.app.control
     if settings.hosting.enabled:
-        import twinframe.app.hosting  # noqa: F401  (as those above; told once for all names)
+        import twinframe.app.hosting  # noqa: F401  (as those above; stated once for all names)
 
 
 def build_token_authenticator(

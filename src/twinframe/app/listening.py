@@ -17,7 +17,7 @@ from twinframe.settings import LOOPBACK_BINDS, ServerSettings, Settings
 from twinframe.settings.operations import MetricsSettings
 from twinframe.web.side_listener import open_socket
 
-_ANYWHERE: Final = frozenset(("0.0.0.0", "[::]", ""))  # noqa: S104  (told apart, not bound)
+_ANYWHERE: Final = frozenset(("0.0.0.0", "[::]", ""))  # noqa: S104  (compared, not bound)
 _FIXES: Final = {
     errno.EACCES: "Choose a port from 1024 on, or allow lower ones: AmbientCapabilities="
     "CAP_NET_BIND_SERVICE in a systemd unit.",

@@ -28,7 +28,7 @@ from twinframe.storage.control import (
 
 @dataclass(frozen=True, slots=True)
 class AuditTrail:
-    """Records the changes of one write function. Made anew in each run of it."""
+    """Records the changes of one write function. Made again in each run of it."""
 
     transaction: ControlTransaction
     actor: Actor

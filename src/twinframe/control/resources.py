@@ -257,7 +257,7 @@ class Resources:
         if stored is None:
             return
         if stored.status is not ResourceState.TERMINATED or stored.project_id != project_id:
-            # SEC: one text, whoever has the id and whatever its state.
+            # SEC: one text, whatever the id's owner and state.
             raise ControlConflict(f"The id {resource_id!r} is taken; choose another.")
         forget_operations(transaction, resource_id)
         transaction.delete(RESOURCES.kind, resource_id)

@@ -1,4 +1,4 @@
-"""The options of the model parser: limits and profiles beside the rules of the language."""
+"""The options of the model parser: limits and profiles in addition to the language's rules."""
 
 from __future__ import annotations
 

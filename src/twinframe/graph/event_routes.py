@@ -54,7 +54,7 @@ _LETTERS: Final = 1000
 _TRIED: Final = 10_000
 _MOST_FOUND: Final = 1000
 _MOST_BYTES: Final = 16 * 1024 * 1024
-"""The most bytes of events in an answer, beside the newest."""
+"""The most bytes of events in an answer, besides the newest."""
 
 
 @dataclass(frozen=True, slots=True)

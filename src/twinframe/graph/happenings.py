@@ -211,7 +211,7 @@ class Happenings:
         notes = _build_model_notes(transaction.read_twin_model(key[0]))
         self._append(transaction, kind, key[0], _build_subject(key), body, notes)
 
-    # --- rendered before they are told, for jobs ------------------------------------------------
+    # --- rendered before they are recorded, for jobs --------------------------------------------
 
     def draft_twin_created(self, guid: str, twin_id: str, time: str, body: bytes) -> bytes:
         """Render the event `guid` of a new twin; `time` is the placeholder for it in `body`, see

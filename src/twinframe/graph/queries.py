@@ -144,8 +144,8 @@ class Queries:
         continuation_token: str | None = None,
         page_size: int | None = None,
     ) -> QueryPage:
-        """Return one page of rows. A token alone suffices to continue; a text beside it must be the
-        same.
+        """Return one page of rows. A token alone suffices to continue; a text sent with it must be
+        the same.
 
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
         `LimitExceeded`.

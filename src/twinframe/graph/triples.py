@@ -178,7 +178,7 @@ def _start_thread(work: Callable[[], None]) -> asyncio.Future[None]:
         error: BaseException | None = None
         try:
             work()
-        except Exception as raised:  # noqa: BLE001  (the job runner: whoever waits is told)
+        except Exception as raised:  # noqa: BLE001  (the job runner: the waiting caller gets the error)
             error = raised
         with suppress(RuntimeError):  # the loop was closed: there is no waiter left
             loop.call_soon_threadsafe(settle, error)

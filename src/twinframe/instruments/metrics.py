@@ -183,7 +183,7 @@ class Metrics(Instruments):
             for name, text in names.items()
         }
 
-    # --- what is told -----------------------------------------------------------------------------
+    # --- recording --------------------------------------------------------------------------------
 
     def note_request(
         self, route: str, method: str, status: int, seconds: float, graph: str

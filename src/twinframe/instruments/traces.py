@@ -88,7 +88,7 @@ class Traces(Instruments):
             span.set_attribute("error.type", str(status))
         span.end()
 
-    # --- what is told -----------------------------------------------------------------------------
+    # --- recording --------------------------------------------------------------------------------
 
     def note_query(self, run: QueryRun) -> None:
         """Add a span of the query, with one for compiling and one for running.

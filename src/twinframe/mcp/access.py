@@ -51,8 +51,8 @@ class ToolAccess(Protocol):
 class GateAccess:
     """Uses the gate, with the caller that the transport stored in `CURRENT_CALLER`.
 
-    NOTE: a tool's own permission is required beside `mcp/*`, which alone turns no reader into a
-    writer.
+    NOTE: a tool's own permission is required in addition to `mcp/*`, which alone turns no reader
+    into a writer.
     """
 
     def __init__(self, gate: Gate) -> None:

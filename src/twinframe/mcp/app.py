@@ -1,6 +1,6 @@
 """The MCP server over HTTP as one ASGI application: chooses the transport and checks the request.
 
-It runs beside the API, independent of its routes and framework. `server` runs the tools.
+It runs next to the API, independent of its routes and framework. `server` runs the tools.
 """
 
 from __future__ import annotations

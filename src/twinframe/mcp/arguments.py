@@ -1,7 +1,7 @@
 """The typed arguments of tools, which refuse unknown names, and their JSON Schemas.
 
 SEC: the protocol's package ignores unknown arguments and parses numbers from texts; here an
-assistant is told its mistake.
+assistant gets an error for its mistake.
 """
 
 from __future__ import annotations

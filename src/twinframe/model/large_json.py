@@ -43,7 +43,7 @@ Without it the thread would compete with the event loop for the interpreter lock
 loop releases it, for as long as `sys.getswitchinterval` says.
 """
 _VALUE_BYTES: Final = 100
-"""The memory of a value beside its text.
+"""The memory of a value besides its text.
 
 An object of one member takes twice, and counts as two: with its brace and with the comma after it.
 """

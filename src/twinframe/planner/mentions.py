@@ -35,7 +35,7 @@ _IS_OF_MODEL = "digitaltwins.is_of_model"
 
 
 class MentionKind(enum.Enum):
-    """What a name stands for."""
+    """The meaning of a name."""
 
     LABEL = "label"
     MODEL = "model"

@@ -1,4 +1,4 @@
-"""Backups of a graph: an optional ability of stores beside the storage interface."""
+"""Backups of a graph: an optional ability of stores besides the storage interface."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Backups(ABC):
 
 @contextmanager
 def making_file(target: Path) -> Iterator[Path]:
-    """Create a new, empty file beside `target`, for a backup or an export, renamed once it is
+    """Create a new, empty file next to `target`, for a backup or an export, renamed once it is
     complete.
 
     It is locked meanwhile, and removed afterwards if it was not renamed, with the logs that SQLite

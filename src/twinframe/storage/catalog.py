@@ -213,7 +213,7 @@ class Catalog:
         self.prepare()
         for path in [*self._served.glob(f"*{_PART}"), *self._graphs.glob(f"*/*{_PART}")]:
             resource_id = _read_owner(path, self._served)
-            with self._hold(resource_id):  # nobody is writing it
+            with self._hold(resource_id):  # it is not being written
                 path.unlink(missing_ok=True)
         for place in self._graphs.iterdir():
             if _is_left_over(place):
@@ -289,7 +289,7 @@ class CatalogChange:
             self.served = None
 
     def forget(self) -> None:
-        """Remove the record and everything beside it, after the data are removed."""
+        """Remove the record and everything next to it, after the data are removed."""
         for unfinished in self._address.parent.glob(f"{self._address.name}.*{_PART}"):
             unfinished.unlink(missing_ok=True)  # of a process that was killed in `serve`
         gone = self.place.with_name(self.place.name + _GONE)

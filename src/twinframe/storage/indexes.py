@@ -1,4 +1,4 @@
-"""Indexes on properties of twins: an optional ability of stores beside the storage interface."""
+"""Indexes on properties of twins: an optional ability of stores besides the storage interface."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class BackOff:
     Its memory is bounded: 10,000 keys for a quarter of an hour, dropping the oldest first.
 
     NOTE: secrets cannot be guessed at any speed; this limits noise and reports it. Keys are the
-    client's id together with its address, and only failures wait: nobody can lock a client out.
+    client's id together with its address, and only failures wait: no one can lock out a client.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -177,7 +177,7 @@ class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no 
         """Return the client of a request; an unknown one and a wrong secret get the same refusal.
 
         SEC: the right secret is accepted at any time. Behind a proxy all callers have one address,
-        and otherwise anybody who knows a client's id, which is no secret, could lock it out.
+        and otherwise any caller that knows a client's id, which is no secret, could lock it out.
         """
         shown = request.sent.credentials
         name = shown.client_id[:_LONGEST_ID]

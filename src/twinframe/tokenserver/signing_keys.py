@@ -44,7 +44,7 @@ class SigningKey:
     def private_key(self) -> PrivateKey:
         """The key itself. Raises `ValueError` for a PEM of another kind."""
         # PERF: checking the primes of an RSA key takes 40 ms. The file is our own, and the
-        # thumbprint beside the key shows that it is the one that was written.
+        # thumbprint stored with it shows that it is the one that was written.
         key = load_pem_private_key(
             self.pem.encode(), password=None, unsafe_skip_rsa_key_validation=True
         )

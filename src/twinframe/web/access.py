@@ -124,7 +124,7 @@ def build_errand(exchange: Exchange) -> Errand:
 
 
 async def authorize_parts(exchange: Exchange, permissions: Iterable[str]) -> None:
-    """Check the permissions that the parts of a request need beside that of its route.
+    """Check the permissions that the parts of a request need in addition to that of its route.
 
     Raises `PermissionMissing` for the first that the caller lacks. The caller's permissions are
     read once for all of them.

@@ -34,7 +34,7 @@ _TICKS_A_LOOK = 10  # of 0.1 s each, uvicorn's
 _TICKS_A_TRIM = 30
 # PERF: the time for which a computing thread keeps the interpreter's lock from the event loop,
 # which releases it several times per request: with the default 5 ms the 99th percentile of reads
-# beside two queries was 65 ms, with 1 ms 21 ms; 0.5 ms is by decision 0040.
+# during two queries was 65 ms, with 1 ms 21 ms; 0.5 ms is by decision 0040.
 _SWITCH_SECONDS = 0.0005
 _GARBAGE = (5_000, 20, 50)
 
@@ -122,7 +122,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
     }
 
     def init_process(self) -> None:
-        """Exit when the arbiter does: an orphan would go on serving beside its successors."""
+        """Exit when the arbiter does: an orphan would serve in parallel with its successors."""
         if sys.platform == "linux":
             ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != self.ppid:

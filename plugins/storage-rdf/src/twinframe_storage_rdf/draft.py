@@ -156,7 +156,7 @@ class Known:
 
     def _measure_record(self, record: TwinRecord | RelationshipRecord | ModelRecord) -> int:
         held = self._sizes.get(id(record))
-        if held is None:  # the record is kept beside its size, so its id is not reused
+        if held is None:  # the record is kept with its size, so its id is not reused
             held = self._sizes[id(record)] = record, measure_record(self._names, record)
         return held[1]
 

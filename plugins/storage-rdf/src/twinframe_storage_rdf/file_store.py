@@ -40,7 +40,7 @@ class RdfFileStore(RdfStore, Backups):
             shutil.rmtree(snapshot, ignore_errors=True)
 
     def restore(self, source: Path, timeout: float) -> None:
-        """Verify a copy of the backup beside the store, then swap the two."""
+        """Verify a copy of the backup next to the store, then swap the two."""
         files = self._process.files
         files.place.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._process.alone(timeout):

@@ -31,7 +31,7 @@ _USUAL_NANOSECONDS: Final = 20_000_000
 
 
 def _look_away() -> None:
-    """Nobody asked to watch the memory."""
+    """Do nothing: the default when memory is not watched."""
 
 
 class View:

@@ -89,7 +89,7 @@ def _harden(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
     # PERF: otherwise SQLite, built with STAT4, looks at bound values and plans most joins and every
-    # `LIMIT ?` anew at each run: half of the time of a short statement and more.
+    # `LIMIT ?` again at each run: half of the time of a short statement and more.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
 

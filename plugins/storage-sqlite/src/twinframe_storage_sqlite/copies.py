@@ -52,7 +52,7 @@ def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
 def prepare_draft(
     files: DatabaseFiles, source: Path, check: Check, change: Change, *, checksums: bool = False
 ) -> str:
-    """Copy a backup beside the database, check and change the copy; return its instance id.
+    """Copy a backup next to the database, check and change the copy; return its instance id.
 
     With `checksums` the copy gets them where the backup has none. Raises `StorageDamaged` when
     `check` finds anything or it is no database; then the copy is removed.
@@ -113,7 +113,7 @@ def _remove_database(path: Path) -> None:
 
 
 def _list_logs(database: Path) -> list[Path]:
-    """List the logs that a dead process may have left beside a file; SQLite would replay them into
+    """List the logs that a dead process may have left next to a file; SQLite would replay them into
     the next.
     """
     return [database.with_name(database.name + ending) for ending in ("-journal", "-wal", "-shm")]
@@ -168,7 +168,7 @@ def _copy(source: apsw.Connection, target: Path, patience: float, *, checked: bo
                     if time.monotonic() >= deadline:
                         raise
                     time.sleep(_PAUSE)
-        # One file alone: a log beside it would be left behind when it is moved.
+        # One file alone: its log would be left behind when it is moved.
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()
     finally:
         copy.close(force=True)

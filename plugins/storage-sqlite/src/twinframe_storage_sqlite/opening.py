@@ -35,7 +35,7 @@ class FileSchema:
     """The schema of a kind of file: `application_id` is in its header, set by the first migration.
 
     `folder` is where its migrations are, as `load_migrations` takes it; `facts` are rows of its
-    table `meta` when it is new, beside `instance` and `created`.
+    table `meta` when it is new, besides `instance` and `created`.
     """
 
     application_id: int

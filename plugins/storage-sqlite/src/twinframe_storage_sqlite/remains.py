@@ -72,8 +72,8 @@ class _Index:
 def settle_remains(files: DatabaseFiles, settings: SqliteSettings) -> None:
     """Raise `StorageDamaged` where a log lacks committed writes. Nobody has the database open.
 
-    The log is kept unchanged, and in a copy beside it. With `Storage__Sqlite__DamagedLog=accept` it
-    is instead cut to the part that SQLite can replay; so it is with relaxed durability after a
+    The log is kept unchanged, and in a copy next to it. With `Storage__Sqlite__DamagedLog=accept`
+    it is instead cut to the part that SQLite can replay; so it is with relaxed durability after a
     restart of the machine, which may lose the last writes.
     """
     loss = find_loss(files)
@@ -273,7 +273,7 @@ def _pair(data: bytes) -> tuple[int, int]:
 
 
 def _keep_copy(wal: Path) -> Path | None:
-    """Copy the log beside it, once; None where there is no log or no space."""
+    """Copy the log to a file next to it, once; None where there is no log or no space."""
     try:
         written = datetime.fromtimestamp(wal.stat().st_mtime, UTC)
         kept = wal.with_name(f"{wal.name}.damaged-{written:%Y%m%dT%H%M%S}")

@@ -117,7 +117,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
             session.close()
 
     def restore(self, source: Path, timeout: float) -> None:
-        """Verify a copy of the backup beside the file, then swap the two."""
+        """Verify a copy of the backup next to the file, then swap the two."""
         self.files.use.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._writer.use.alone(timeout):
             checksums = self.settings.checksums

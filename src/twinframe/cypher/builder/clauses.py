@@ -127,7 +127,7 @@ class ClauseBuilder(PatternBuilder):
         aggregates: tuple[tuple[str, al.AggregateCall], ...],
         columns: list[tuple[str, al.Expression | None]],
     ) -> al.Operator:
-        """Build aggregates without keys, beside variables of the enclosing query.
+        """Build aggregates without keys, next to variables of the enclosing query.
 
         NOTE: those variables must not become keys: over no rows there is one group without keys and
         none with them. So the aggregates are computed apart, under names of their own.

@@ -59,7 +59,7 @@ class AtomParser(LabelParser, ABC):
     def parse_subquery(self, kind: SubplanKind) -> ast.Expression:
         """`{...}` after EXISTS, COUNT or COLLECT."""
 
-    # --- what stands behind an operand
+    # --- what may follow an operand
 
     def parse_postfix(self) -> ast.Expression:
         """Parse an atom and everything that binds tighter than any operator."""

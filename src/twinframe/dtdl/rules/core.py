@@ -25,7 +25,7 @@ COUNTED = (
     *("fields", "enumValues", "request", "response"),
     *("properties", "schema", "elementSchema", "mapValue"),
 )
-"""Properties whose values count towards the total of an Interface, beside its contents."""
+"""Properties whose values count towards the total of an Interface, besides its contents."""
 PAYLOADS = frozenset({"CommandPayload", "CommandRequest", "CommandResponse"})
 CLASSES = (
     CONTENTS
@@ -151,7 +151,7 @@ V4 = replace(
     objects=_objects(4, SCALED_DECIMAL),
     nullable=True,
 )
-# SPEC: the limit contexts beside DTDL v4, which replace its own numbers.
+# SPEC: the limit contexts for DTDL v4, which replace its own numbers.
 LIMITS: dict[str, Figures] = {
     "dtmi:dtdl:limits:onvif;1": replace(
         V4, schema_depth=24, description_length=4096, interface_id_length=256, id_length=512

@@ -1,6 +1,6 @@
 """The tables of the standard extensions, which `twinframe.dtdl.adjuncts` applies.
 
-A new extension is a table here or in a module beside this one.
+A new extension is a table here or in a module next to this one.
 """
 
 from __future__ import annotations

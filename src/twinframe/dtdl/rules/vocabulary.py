@@ -1,4 +1,4 @@
-"""Builds a context's vocabulary of terms and DTMIs from the tables in the modules beside it."""
+"""Builds a context's vocabulary of terms and DTMIs from the tables of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The temporal functions by canonical name, implemented in the modules beside this one."""
+"""The temporal functions by canonical name, implemented in the other `temporal_` modules."""
 
 from __future__ import annotations
 

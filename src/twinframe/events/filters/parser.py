@@ -34,7 +34,7 @@ ATTRIBUTES: Final = {
     "TIME": "time",
     "$EVENTTYPE": "$eventType",
 }
-"""The operands beside `$body`, by their upper-case word."""
+"""The operands besides `$body`, by their upper-case word."""
 
 _COMPARATORS: Final = {comparator.value: comparator for comparator in ast.Comparator}
 _CONSTANTS: Final[dict[str, bool | None]] = {"TRUE": True, "FALSE": False, "NULL": None}

@@ -35,7 +35,7 @@ def read_holder() -> str:
 def is_dead(holder: str) -> bool:
     """Return whether the process of that name is known to have ended.
 
-    A zombie has: it runs no code.
+    A zombie has ended: it runs no code.
     """
     place, pid, begun = ["", "", *holder.rsplit("/", 2)][-3:]
     if place == UNKNOWN or place != _read_place() or not pid.isdecimal():

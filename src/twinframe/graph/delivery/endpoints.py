@@ -72,7 +72,7 @@ class Endpoint:
                 await self.sink.close()
         except TwinframeError as error:
             return error.message
-        except Exception as error:  # noqa: BLE001  (a sink may be of somebody else)
+        except Exception as error:  # noqa: BLE001  (a sink may come from a third party)
             return f"its sink failed with {type(error).__name__}: {error}."
         return ""
 

@@ -161,7 +161,7 @@ def put_progress(transaction: GraphTransaction, route_id: str, progress: Progres
 
 
 def go_on(transaction: GraphTransaction, route_id: str) -> None:
-    """Let a route that was halted continue with its remaining events; patience begins anew."""
+    """Let a route that was halted continue with its remaining events; its retries start again."""
     progress = read_progress(transaction, route_id)
     if progress is not None:
         error = "" if progress.halted else progress.error

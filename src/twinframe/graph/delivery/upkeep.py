@@ -26,7 +26,7 @@ _CHUNK: Final = 1000
 _FEW: Final = 25
 _MANY: Final = 200
 _MUCH: Final = 256 * 1024
-_OVERHEAD: Final = 32  # bytes of an event beside its texts
+_OVERHEAD: Final = 32  # bytes of an event besides its texts
 _PARTS: Final = 64  # the most stretches, as parts of what is kept by time and by size
 _HOUR: Final = 3_600_000_000_000
 

@@ -1,6 +1,6 @@
 """Jobs as values, with their stored form and their form on the wire.
 
-SPEC: status words and members are the vendor's; counters beside them are ours.
+SPEC: status words and members are the vendor's; the other counters are ours.
 """
 
 from __future__ import annotations

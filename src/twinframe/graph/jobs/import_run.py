@@ -222,9 +222,7 @@ class ImportRun:
 
 
 def _tell_untold(ending: _Ending, failure: TwinframeError) -> _Ending:
-    """Return the status of a job whose log could not be written, so that nobody looks for it in
-    vain.
-    """
+    """Return the status of a job whose log could not be written; it says that there is none."""
     if ending.status is Status.SUCCEEDED:
         return _Ending(Status.FAILED, build_error(failure), is_read=True)
     if ending.error is None:

@@ -46,7 +46,7 @@ _MOST_BLANK: Final = 1_000_000
 _COPIES: Final = 2
 """Copies of the text of a model: its line, and the stored form."""
 _MODEL_BYTES: Final = 1024
-"""The bytes that are kept of a model beside its text until it is stored."""
+"""The bytes that are kept of a model besides its text until it is stored."""
 _ROW_COPIES: Final = 8
 """Memory of a chunk of rows as a multiple of its text: the lines, their values, the stored
 forms.

@@ -37,7 +37,7 @@ ORDER: Final = tuple(Section)
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """The service's facts about a model beside its document; `uploaded` in the wire's form."""
+    """The service's facts about a model besides its document; `uploaded` in the wire's form."""
 
     uploaded: str
     decommissioned: bool = False

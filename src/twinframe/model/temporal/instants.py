@@ -51,7 +51,7 @@ MIDNIGHT = LocalTime(0)
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A time of day at an `offset` of so many seconds east of UTC."""
+    """A time of day at an `offset` in seconds east of UTC."""
 
     local: LocalTime
     offset: int

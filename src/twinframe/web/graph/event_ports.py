@@ -35,7 +35,7 @@ class EventRoutes(Protocol):
         """Delete a route."""
 
     async def read_status(self, route_id: str) -> RouteStatus:
-        """Return the route's state of delivery."""
+        """Return the route's delivery state."""
 
     async def replay(self, route_id: str, position: int) -> None:
         """Send events again from a position."""

@@ -78,7 +78,7 @@ async def delete_route(edge: Edge, _request: Request, response: Response, route_
 
 
 async def read_status(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
-    """GET: the route's state of delivery."""
+    """GET: the route's delivery state."""
     status = await edge.graph.event_routes.read_status(route_id)
     progress = status.progress
     response.data = orjson.dumps(

@@ -159,7 +159,7 @@ class PatternCompiler:
     def _render_anchors(self, *nodes: str) -> str:
         """Render the triples that identify these nodes once more.
 
-        PERF: engines compute all rows of a union before they join them with the patterns beside it;
+        PERF: engines compute all rows of a union before they join them with the other patterns;
         a walk of 1 to 4 from one of 100,000 twins took 200 ms.
         """
         groups = [self._group, *([self._select.outer.root] if self._select.outer else [])]

@@ -2,7 +2,7 @@
 exactly.
 
 Each runs over a few triples with every type of value, which are kept in a named graph of their own.
-The answers are in a file beside this one; the tests regenerate them with a reference engine.
+The answers are in a file next to this one; the tests regenerate them with a reference engine.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class _Reading:
         while _BINDINGS not in self._text and len(self._text) < _LONGEST_FRAME:
             self._grow()
         before, _, self._text = self._text.partition(_BINDINGS)
-        try:  # parse what stands before the rows as a closed document
+        try:  # parse what precedes the rows as a closed document
             return [str(name) for name in json.loads(before + '"x":[]}}')["head"]["vars"]]
         except (ValueError, KeyError, TypeError) as error:
             raise _build_error() from error

@@ -60,7 +60,7 @@ def parse_query(
 ) -> SparqlQuery:
     """Parse a query over `graph`, an IRI and the only graph that the query may name.
 
-    The graphs given beside the text replace those of the text (SPARQL 1.1 Protocol section 2.1.4).
+    The graphs given with the text replace those of the text (SPARQL 1.1 Protocol section 2.1.4).
     Raises `SparqlInvalid`, `LimitExceeded`.
     """
     if len(text.encode("utf-8", "replace")) > limits.text:
@@ -131,8 +131,8 @@ class _Reading:
     def render_text(self) -> str:
         """Render the text without its FROM clauses, replaced by blanks of the same length.
 
-        SEC: the dataset is sent beside the text, and some servers only add it to the graphs that
-        the text names.
+        SEC: the dataset is sent separately from the text, and some servers only add it to the
+        graphs that the text names.
         """
         text = self.text
         for start, end in self._clauses:

@@ -1,7 +1,7 @@
 """Forwards a caller's query to a SPARQL server, then checks and rewrites its answer as it arrives.
 
-SPEC: SPARQL 1.1 Protocol section 2.1. The dataset is sent beside the query (2.1.4), whose text has
-no FROM clause any more.
+SPEC: SPARQL 1.1 Protocol section 2.1. The dataset is sent separately from the query (2.1.4),
+whose text has no FROM clause any more.
 """
 
 from __future__ import annotations

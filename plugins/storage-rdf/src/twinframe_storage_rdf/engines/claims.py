@@ -63,7 +63,9 @@ class Claims:
             while True:
                 live, buried = self._read()
                 others = live - {claim}
-                claim = claim if claim in live else None  # another process may have buried it
+                claim = (
+                    claim if claim in live else None
+                )  # another process may have marked it as dead
                 if not others and not buried:
                     if claim is not None:
                         return self._build(v.CLAIM, claim)
@@ -112,7 +114,7 @@ class Claims:
         return (Iri(f"{self._state}:claims"), predicate, claim)
 
     def _read(self) -> tuple[set[str], set[str]]:
-        """Return the live and the buried claims that exist; expired ones are buried or removed."""
+        """Return the live and the buried (dead) claims; expired ones are buried or removed."""
         subject = render_iri(f"{self._state}:claims")
         rows = self._select(
             f"SELECT ?p ?o WHERE {{ GRAPH {render_iri(self._state)} {{ {subject} ?p ?o }} }}"

@@ -29,7 +29,7 @@ _TURN_ROWS = 256
 _MOST_LOG = 32 * 1024**2
 """The number of bytes written to the log between two flushes."""
 _ROOM_TO_OPEN: Final = 4 * 1024**2
-"""The bytes that the library's own files take when a store is opened, beside its former log."""
+"""The bytes that the library's own files take when a store is opened, besides its former log."""
 
 
 class Out(Protocol):
@@ -196,7 +196,7 @@ class OxigraphEngine(Engine):
                 self._start_flush(self._store)
 
     def _start_flush(self, store: Any) -> None:
-        """Start a flush beside the writes, which wait only if the previous flush is still running.
+        """Start a flush in its own thread. Writes wait only while the previous flush still runs.
 
         PERF: the library itself flushes when gigabytes are logged, which it holds in memory until
         then and reads again when the store is opened: 0.1 s a megabyte, against 0.02 s of a flush.

@@ -53,7 +53,7 @@ class FilePlace(Place):
             yield OpenSource(_File(stream, path), identity)
 
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
-        """Write a draft beside it and rename it; only the log of an earlier job is replaced."""
+        """Write a draft next to it and rename it; only the log of an earlier job is replaced."""
         self.check(url)
         path = self._parse(url)
         folder = self._resolve(path.parent)
@@ -181,7 +181,7 @@ def _make_draft(folder: int) -> tuple[str, int]:
         handle = os.open(draft, flags, 0o600, dir_fd=folder)
         with suppress(OSError):  # without locks it is never removed either
             fcntl.flock(handle, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):  # somebody tidied up between the two
+        with suppress(FileNotFoundError):  # another process removed drafts in between
             if os.path.samestat(os.fstat(handle), os.stat(draft, dir_fd=folder)):
                 return draft, handle
         os.close(handle)
@@ -192,7 +192,7 @@ def _remove_drafts(folder: int) -> None:
     for name in os.listdir(folder):
         if not _DRAFT_NAME.fullmatch(name):
             continue
-        with suppress(OSError):  # it was finished meanwhile, or is somebody else's
+        with suppress(OSError):  # it was finished meanwhile, or has another owner
             handle = os.open(name, _READ, dir_fd=folder)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
