@@ -3,7 +3,7 @@ at which address.
 
 A provisioner writes it, graph servers read it at each request.
 
-`graphs/<id>.<incarnation>/` is a graph's own directory: its record, and beside it its audit log,
+`graphs/<id>.<incarnation>/` is a graph's own directory: its record, its audit log,
 statistics and backups. It is created before the graph's data and removed after them, so no data
 exist in the storage without a record here. `served/<id>.json` defines what answers at an address.
 """

@@ -1,7 +1,7 @@
 """Test queries about missing things: nodes of optional matches, missing members, labels of no
 model.
 
-Each of `TESTS` is asked of the rows of `SOURCES`, in each of `PLACES`. If an engine treats a null
+Each of `TESTS` is applied to the rows of `SOURCES`, in each of `PLACES`. If an engine treats a null
 as false, a negation, a comparison or a count of it gives other rows than the evaluator.
 """
 

@@ -1,4 +1,4 @@
-"""Check whether the client has received all that was written to its connection."""
+"""Checks whether the client has received all that was written to its connection."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The mapping of twinframe's errors to HTTP answers, in the vendor's formats.
 
-It is the only one: every plane and protocol that answers over HTTP uses it.
+The control plane has a format of its own in `web.control.errors`, and MCP in `mcp.errors`.
 """
 
 from __future__ import annotations

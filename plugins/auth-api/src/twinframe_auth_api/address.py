@@ -1,4 +1,4 @@
-"""Builds the URL that the permission service is asked at about one user."""
+"""Builds the URL for asking the permission service about one user."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 `temporal_clock` reads the clock, `temporal_truncation` truncates, `temporal_durations` has the
 durations.
 
-SPEC: openCypher 9 (CIP2015-08-06). A zone given beside a base value that has a zone keeps the
+SPEC: openCypher 9 (CIP2015-08-06). A zone given with a base value that has a zone keeps the
 instant; beside one that has none it keeps the time of day.
 """
 
