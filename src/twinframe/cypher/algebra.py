@@ -265,7 +265,7 @@ class Reduce:
 
 
 class SubplanKind(enum.Enum):
-    """What a correlated subplan is reduced to."""
+    """The value to which a correlated subplan is reduced."""
 
     EXISTS = "exists"  # true when it yields a row
     COUNT = "count"  # how many rows it yields
@@ -588,7 +588,7 @@ Operator = (
 
 
 class ResultShape(enum.Enum):
-    """What a result row is on the wire."""
+    """The form of a result row on the wire."""
 
     OBJECT = "object"  # a JSON object keyed by column
     DOCUMENT = "document"  # the one column's node or relationship document itself

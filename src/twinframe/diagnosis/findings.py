@@ -14,9 +14,9 @@ class Severity(StrEnum):
     ERROR = "error"
     """The service does not start, or will fail or lose data in use."""
     WARNING = "warning"
-    """It works, but an operator should know of the problem."""
+    """The service works, but an operator should know of the problem."""
     FINE = "fine"
-    """It was checked and is fine."""
+    """The item was checked and is fine."""
 
 
 @dataclass(frozen=True, slots=True)

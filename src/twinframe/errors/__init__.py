@@ -28,13 +28,13 @@ class ConfigurationError(TwinframeError):
 
 
 class SettingsError(ConfigurationError):
-    """A setting is unknown or has a bad value; `details` holds one entry a setting."""
+    """A setting is unknown or has an invalid value; `details` holds one entry per setting."""
 
     code = "SettingsError"
 
 
 class PluginError(ConfigurationError):
-    """A plugin is missing, doubled, fails to import or breaks its seam's contract."""
+    """A plugin is missing, installed twice, fails to import or breaks its interface's contract."""
 
     code = "PluginError"
 
@@ -43,15 +43,16 @@ class PluginError(ConfigurationError):
 
 
 class AccessError(TwinframeError):
-    """The caller is not known, or may not do this."""
+    """The caller is unknown, or lacks a permission."""
 
     code = "Forbidden"
 
 
 class Unauthenticated(AccessError):
-    """No valid credentials. `message` is for the caller; `reason` is for the log alone.
+    """The request has no valid credentials.
 
-    SEC: the message is one and the same whatever is wrong with a credential.
+    `message` is for the caller; `reason` is for the log alone. SEC: the message is the same
+    whatever is wrong with a credential.
     """
 
     code = "Unauthorized"
@@ -97,15 +98,15 @@ class InvalidArgument(InputError):
 
 
 class BadRequest(InputError):
-    """A body is required and none was sent, or a continuation token is damaged, expired, or of
-    another listing, query or instance.
+    """A required body is missing, or a continuation token is damaged, expired, or of another
+    listing, query or instance.
     """
 
     code = "BadRequest"
 
 
 class EmptyBody(BadRequest):
-    """A body is required and none was sent."""
+    """A required body is missing."""
 
 
 class MissingArgument(InputError):
@@ -115,15 +116,17 @@ class MissingArgument(InputError):
 
 
 class LimitExceeded(InputError):
-    """A limit of the service (a setting) was passed; the message names limit and figure."""
+    """A limit of the service (a setting) was exceeded; the message names the limit and its
+    value.
+    """
 
     code = "LimitExceeded"
 
 
 class MemoryLimitExceeded(LimitExceeded):
-    """One request asks for more memory than it could ever have.
+    """One request needs more memory than any request may have.
 
-    `part` is what for, `setting` the one with its share, `limit` in bytes.
+    `part` is its purpose, `setting` the setting of its share, `limit` is in bytes.
     """
 
     def __init__(self, part: str, setting: str, limit: int) -> None:
@@ -147,9 +150,9 @@ class JsonPatchInvalid(InputError):
 
 
 class PatchNotObjects(JsonPatchInvalid):
-    """Elements of a JSON Patch are not objects: the vendor answers this with problem+json.
+    """Elements of a JSON Patch are not objects, which the vendor answers with problem+json.
 
-    `positions` are the zero-based indexes of the offending elements.
+    `positions` are the zero-based indexes of the invalid elements.
     """
 
     def __init__(self, message: str, *, positions: tuple[int, ...]) -> None:
@@ -158,13 +161,13 @@ class PatchNotObjects(JsonPatchInvalid):
 
 
 class ValidationFailed(InputError):
-    """A document does not conform to its model; `details` holds one entry a violation."""
+    """A document does not conform to its model; `details` holds one entry per violation."""
 
     code = "ValidationFailed"
 
 
 class ModelParsingFailed(InputError):
-    """DTDL documents break the language's rules; `details` holds one entry a rule broken."""
+    """DTDL documents break the language's rules; `details` holds one entry per broken rule."""
 
     code = "DTDLParserError"
 
@@ -182,13 +185,13 @@ class ModelDecommissioned(InputError):
 
 
 class InvalidRelationship(InputError):
-    """A relationship does not align with the model of its source twin."""
+    """A relationship does not conform to the model of its source twin."""
 
     code = "InvalidRelationship"
 
 
 class OperationNotAllowed(InputError):
-    """The operation is well formed but never allowed, such as a twin related to itself."""
+    """The operation is well formed but never allowed, such as relating a twin to itself."""
 
     code = "OperationNotAllowed"
 
@@ -200,12 +203,13 @@ class RelationshipsNotDeleted(InputError):
 
 
 class QueryInvalid(InputError):
-    """A query text is refused before it runs (or fails by its own values while running).
+    """A query text is refused before it runs, or fails by its own values while it runs.
 
     `kind` and `detail` are the openCypher error kind (`SyntaxError`, `TypeError`, ...) and detail
     (`UndefinedVariable`, ...); `phase` is `compile time` or `runtime`; `line` and `column` count
     from 1 and are 0 where there is no position; `excerpt` is the source line with a caret below it.
-    `offset` is where in the text a value was refused, until who knows the text says it as these.
+    `offset` is the position of a refused value in the text, until a caller that has the text
+    replaces it by line and column.
     """
 
     code = "SqlQueryError"
@@ -232,13 +236,15 @@ class QueryInvalid(InputError):
 
 
 class SparqlInvalid(InputError):
-    """A SPARQL text is refused before it runs, or asks for what the endpoint does not give."""
+    """A SPARQL text is refused before it runs, or requests something that the endpoint does not
+    offer.
+    """
 
     code = "SparqlQueryError"
 
 
 class QueryTimeout(InputError):
-    """A query passed its deadline and was interrupted; nothing is left running."""
+    """A query exceeded its time limit and was stopped."""
 
     code = "TimeoutError"
 
@@ -247,7 +253,9 @@ class QueryTimeout(InputError):
 
 
 class Unsupported(TwinframeError):
-    """This installation cannot do it, as it is set up; the message says what it takes."""
+    """This installation does not support the operation as it is configured; the message says what
+    is needed.
+    """
 
     code = "NotImplemented"
 
@@ -256,7 +264,7 @@ class Unsupported(TwinframeError):
 
 
 class NotFound(TwinframeError):
-    """What the request names does not exist."""
+    """The object or address that the request names does not exist."""
 
     code = "NotFound"
 
@@ -272,7 +280,7 @@ class TwinNotFound(NotFound):
 
 
 class TargetTwinNotFound(NotFound):
-    """The target twin of a relationship to be written does not exist."""
+    """The target twin of a new relationship does not exist."""
 
     code = "TargetDigitalTwinNotFound"
 
@@ -320,9 +328,10 @@ class ModelNotFound(NotFound):
 
 
 class GraphNotFound(NotFound):
-    """No graph is at this address, or the caller may do nothing there.
+    """There is no graph at this address, or the caller has no permission there.
 
-    SEC: the two are one error with one text, so that it tells nothing about what others have.
+    SEC: both cases are one error with one text, so that it reveals nothing about the graphs of
+    others.
     """
 
     code = "GraphNotFound"
@@ -335,13 +344,13 @@ class GraphNotFound(NotFound):
 
 
 class Conflict(TwinframeError):
-    """The request is well formed but the present state does not allow it."""
+    """The request is well formed, but the present state does not allow it."""
 
     code = "Conflict"
 
 
 class ModelAlreadyExists(Conflict):
-    """One or more of the uploaded model ids are taken; nothing of the upload was stored."""
+    """One or more of the uploaded model ids exist already; no model of the upload was stored."""
 
     code = "ModelIdAlreadyExists"
 
@@ -368,7 +377,7 @@ class ModelReferenced(Conflict):
 
 
 class StateConflict(Conflict):
-    """The state of a resource does not allow the call; `state` is the one it has."""
+    """The present state of a resource does not allow the call; `state` is that state."""
 
     code = "StateConflict"
 
@@ -384,10 +393,10 @@ class PreconditionFailed(TwinframeError):
 
 
 class OperationRefused(TwinframeError):
-    """One operation of a transaction was refused, and with it the whole: nothing was changed.
+    """One operation of a transaction was refused, so nothing was changed.
 
-    `index` counts the operations from 0, `name` is what it does; `reason` is the operation's own
-    error, which gives code and status.
+    `index` counts the operations from 0, `name` is the operation's name; `reason` is its own error,
+    which gives code and status.
     """
 
     def __init__(self, index: int, name: str, reason: TwinframeError) -> None:
@@ -399,7 +408,7 @@ class OperationRefused(TwinframeError):
 
     @property
     def public(self) -> str:
-        """With the reason as clients are given it."""
+        """The message with the reason's public message."""
         return f"Operation {self.index} ({self.name}): {self.reason.public}"
 
 
@@ -407,9 +416,10 @@ class OperationRefused(TwinframeError):
 
 
 class ControlNotFound(NotFound):
-    """Nothing of this kind and id exists, or the caller may not read it.
+    """No object of this kind and id exists, or the caller may not read it.
 
-    SEC: the two are one error with one text, so that it tells nothing about what others have.
+    SEC: both cases are one error with one text, so that it reveals nothing about the objects of
+    others.
     """
 
     code = "ControlNotFound"
@@ -421,25 +431,25 @@ class ControlNotFound(NotFound):
 
 
 class ControlConflict(Conflict):
-    """An id or name is taken, or something cannot be deleted while it holds other things."""
+    """An id or name is taken already, or the object cannot be deleted while it contains others."""
 
     code = "ControlConflict"
 
 
 class LastOwner(ControlConflict):
-    """The change would leave an organization, or the platform, without an owner who stays."""
+    """The change would leave an organization, or the platform, without a permanent owner."""
 
     code = "LastOwner"
 
 
 class IdempotencyMismatch(ControlConflict):
-    """An Idempotency-Key came again with another request than the first one."""
+    """An Idempotency-Key was used before with a different request."""
 
     code = "IdempotencyMismatch"
 
 
 class GrantExceedsOwn(AccessError):
-    """The caller would give or take away what it does not hold itself.
+    """The caller would grant or revoke permissions that it does not hold itself.
 
     `grants` are those it lacks, or does not hold for as long.
     """
@@ -455,11 +465,11 @@ class GrantExceedsOwn(AccessError):
 
 
 class QuotaExceeded(TwinframeError):
-    """What the sku of a resource allows is used up (429 with `Retry-After` for a rate).
+    """A quota of the resource's sku is used up (429 with `Retry-After` for a rate).
 
-    `used` of `limit` of the `quota`, which is named as in lists. `retry_after` is in how many
-    seconds the same call may succeed: the quota is a rate. None: not before something is removed or
-    the sku is changed.
+    `used` of `limit` of the `quota`, whose name is that in listings. `retry_after` is the seconds
+    after which the same call may succeed if the quota is a rate; None means only after something is
+    removed or the sku is changed.
     """
 
     code = "QuotaExceeded"
@@ -478,7 +488,9 @@ class QuotaExceeded(TwinframeError):
 
 
 class ImportFileInvalid(InputError):
-    """A file to be imported cannot be read on: its form is broken at `line` (0: not at a line)."""
+    """An import file cannot be read further, because its format is broken at `line` (0: not at a
+    line).
+    """
 
     code = "ImportFileInvalid"
 
@@ -508,7 +520,7 @@ class DeleteJobNotFound(NotFound):
 
 
 class JobAlreadyExists(Conflict):
-    """An import job of this id exists, finished or not."""
+    """An import job with this id exists already, finished or not."""
 
     code = "JobIdAlreadyExists"
 
@@ -521,40 +533,43 @@ class JobAlreadyExists(Conflict):
 
 
 class JobStateRefused(InputError):
-    """The state of a job does not allow this: cancelling a finished one, deleting a running one."""
+    """The state of a job does not allow the call, such as cancelling a finished job or deleting a
+    running one.
+    """
 
     code = "ValidationFailed"
 
 
 class TooManyJobs(TwinframeError):
-    """As many jobs as may be are unfinished; `retry_after` is in seconds."""
+    """The limit of unfinished jobs is reached; `retry_after` is in seconds."""
 
     code = "TooManyRequests"
     retry_after = 30
 
 
 class JobLimitReached(InputError):
-    """As many jobs as may be are kept, and too few have ended for one to be forgotten."""
+    """The limit of stored jobs is reached, and too few of them are finished to remove one."""
 
     code = "JobLimitReached"
 
 
 class PlaceFailed(InputError):
-    """A place that a job reads from or writes to cannot be had, or does not do its part."""
+    """A location that a job reads from or writes to is not available, or a transfer failed."""
 
     code = "BlobNotAvailable"
 
 
 class UrlNotAllowed(InputError):
-    """A URL or path that the operator does not allow, or that leads somewhere else."""
+    """The operator does not allow the URL or path, or it leads to another location."""
 
     code = "UrlNotAllowed"
 
 
 class RateExceeded(TwinframeError):
-    """A caller is ahead of its rate for a `kind` of operation (429 with `Retry-After`).
+    """A caller exceeds its rate for a `kind` of operation (429 with `Retry-After`).
 
-    `limit` is the rate in operations a second, `retry_after` in how many seconds to try again.
+    `limit` is the rate in operations per second, `retry_after` the seconds after which to try
+    again.
     """
 
     code = "TooManyRequests"
@@ -570,9 +585,9 @@ class RateExceeded(TwinframeError):
 
 
 class MemoryExhausted(TwinframeError):
-    """Others hold the memory that this would take; nothing was done; try again.
+    """Other requests hold the memory that this one needs; nothing was done; try again.
 
-    `part` is what it was for, `setting` the one that was used up.
+    `part` is the memory's purpose, `setting` the setting that is used up.
     """
 
     code = "MemoryExhausted"
@@ -587,7 +602,7 @@ class MemoryExhausted(TwinframeError):
 
 
 class QueryRateExceeded(RateExceeded):
-    """The same for queries, which the vendor gives a code of their own."""
+    """A caller exceeds its rate of queries, for which the vendor has a code of its own."""
 
     code = "QuotaReachedError"
 
@@ -596,7 +611,7 @@ class QueryRateExceeded(RateExceeded):
 
 
 class EventRouteIdInvalid(InputError):
-    """The id of an event route has a form that none can have."""
+    """The id of an event route is invalid."""
 
     code = "EventRouteIdInvalid"
 
@@ -608,7 +623,7 @@ class EventRouteEndpointInvalid(InputError):
 
 
 class EventRouteFilterInvalid(InputError):
-    """The filter of an event route is none; `line` counts from 1, `position` from 0.
+    """The filter of an event route is invalid; `line` counts from 1, `position` from 0.
 
     Both are those of the vendor's message.
     """
@@ -635,12 +650,12 @@ class EventRouteNotFound(NotFound):
 
 
 class EventsDisabled(InputError):
-    """The service keeps no events: `Events__Enabled` is off."""
+    """The service keeps no events, since `Events__Enabled` is off."""
 
     code = "EventsDisabled"
 
 
 class TooManyStreams(StorageBusy):
-    """As many clients follow events as may; the message names the limit."""
+    """The limit of clients that follow events is reached; the message names the limit."""
 
     code = "TooManyStreams"

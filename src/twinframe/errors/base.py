@@ -7,7 +7,8 @@ from typing import ClassVar
 
 
 class TwinframeError(Exception):
-    """Root of the tree. `code` is stable and part of the public contract; `message` is for people.
+    """Root of the error tree. `code` is stable and part of the public interface; `message` is for
+    people.
 
     `details` are further errors of the same request, in order of discovery.
     """
@@ -27,10 +28,10 @@ class TwinframeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetail:
-    """One finding inside an error: what was wrong, where, and what would be right.
+    """One finding inside an error: what is wrong, where, and what would be right.
 
-    `target` is the place as a JSON pointer (RFC 6901) into the twin, the relationship or the list
-    of models that was refused, for programs that mark it; empty where there is none.
+    `target` is the position as a JSON pointer (RFC 6901) into the twin, the relationship or the
+    list of models that was refused, for programs that highlight it; empty if there is none.
     """
 
     code: str

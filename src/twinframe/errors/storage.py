@@ -32,28 +32,30 @@ class StorageError(TwinframeError):
 
 
 class StorageBusy(StorageError):
-    """The store did not come free within the bounded wait; nothing was done; try again."""
+    """The store was busy for longer than the wait limit; nothing was done; try again."""
 
     code = "StorageBusy"
     told = "The store is in use and did not come free in time; try again."
 
 
 class StorageUnanswered(StorageError):
-    """A store elsewhere gave no answer to a write, which may be made, now or yet: read first."""
+    """A remote store did not answer a write, which may or may not take effect: read before
+    repeating it.
+    """
 
     code = "StorageUnanswered"
     told = "The store gave no answer to the write, which may be made, now or yet: read first."
 
 
 class StorageFull(StorageError):
-    """No space is left for the write; nothing was changed; reads go on."""
+    """There is no disk space for the write; nothing was changed; reads still work."""
 
     code = "InsufficientStorage"
     told = "No space is left in the store; nothing was changed, reads go on."
 
 
 class StorageDamaged(StorageError):
-    """The stored data fails its own checks; no further writes are taken until it is restored."""
+    """The stored data failed a check; writes are refused until the data are restored."""
 
     code = "StorageDamaged"
     told = "What is stored is damaged. The log of the service says where, and what to do."

@@ -19,7 +19,7 @@ class WatchedPlan(Protocol):
 
     @property
     def execution(self) -> Execution:
-        """How it runs."""
+        """The execution of the plan."""
 
     def fingerprint(self) -> str:
         """Return a digest that identifies it."""

@@ -34,7 +34,7 @@ RELATIONSHIP_MEMBERS: Final = {
     "$targetId": v.TARGET_ID,
     "$etag": v.ETAG,
 }
-"""The same of a relationship."""
+"""System members of a relationship whose values have predicates of the vocabulary."""
 
 
 @dataclass(frozen=True)

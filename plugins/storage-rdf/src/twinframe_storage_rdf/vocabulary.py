@@ -82,7 +82,7 @@ CONTENT: Final = Iri(_VOCABULARY + "content")
 FIRST_EVENT: Final = Iri(_VOCABULARY + "firstEvent")
 LAST_EVENT: Final = Iri(_VOCABULARY + "lastEvent")
 BODY: Final = Iri(_VOCABULARY + "body")
-"""Of an entry."""
+"""The document of an entry."""
 EVENT: Final = Iri(_VOCABULARY + "event")
 """Subject and body of an event, as a JSON array."""
 UNDO: Final = Iri(_VOCABULARY + "undo")

@@ -55,7 +55,7 @@ WINDOW_BYTES: Final = 16 * 1024 * 1024
 outbox.
 """
 MOST_UNSETTLED: Final = 8 * WINDOW
-"""The same including those of which only the position is known."""
+"""The most such events, including those of which only the position is known."""
 
 FLUSH_SECONDS: Final = 0.5
 """The seconds between two stores of a route's progress, while it changes."""

@@ -70,7 +70,7 @@ def _compile_count(term: Term, *, distinct: bool) -> Aggregated:
 
 
 def _render_count(term: Term) -> str:
-    """How many rows have the value."""
+    """Render the number of rows that have the value."""
     if not term.kinds & k.NULL or term.is_variable:
         return f"COUNT({term.text})"
     # NOTE: in some engines one error of an expression makes the whole count an error.

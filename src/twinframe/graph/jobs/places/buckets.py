@@ -43,7 +43,7 @@ class BucketPlace(Place):
         return url.scheme in _EXTRAS or any(text.startswith(f"{x}/") for x in self._buckets)
 
     def check(self, url: str) -> None:
-        """It must be below one of the prefixes."""
+        """Raise an error unless the URL is below one of the prefixes and names an object."""
         parts = parse_url(url)
         names = unquote(parts.path).split("/")
         if parts.query or not names[-1] or {".", ".."} & {*names}:
