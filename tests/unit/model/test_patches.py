@@ -265,3 +265,13 @@ def test_no_foreign_exception_comes_out(document: dict[str, Any], body: Any) -> 
     with contextlib.suppress(JsonPatchInvalid):
         apply_patch(document, parse_patch(body, max_operations=5))
     assert document == before
+
+
+def test_a_path_has_at_most_128_segments() -> None:
+    document: dict[str, Any] = {}
+    for _ in range(128):
+        document = {"a": document}
+    deepest = [{"op": "remove", "path": "/a" * 128}]
+    assert apply_patch(document, parse_patch(deepest, max_operations=1)) != document
+    with pytest.raises(JsonPatchInvalid, match=r"Operation 0: .* has 129 segments; at most 128"):
+        parse_patch([{"op": "remove", "path": "/a" * 129}], max_operations=1)
