@@ -466,3 +466,25 @@ def test_a_statement_that_others_leave_too_little_memory_may_try_again(
     others.close(force=True)
     with pytest.raises(LimitExceeded):
         crowded.read_all(LARGE)
+
+
+def test_a_small_read_declines_a_large_value_and_reads_what_is_beside_it(
+    make_store: MakeStore,
+) -> None:
+    store = make_store()
+
+    def write(transaction: GraphTransaction) -> None:
+        transaction.put_models([build_model_record("Thing")])
+        for twin_id, size in (("large", 70_000), ("small", 50_000)):
+            transaction.put_twin(build_twin_record(twin_id, text="x" * size))
+
+    run(store, write)
+    session = store.session()
+    with session.small_reads(64 * 1024):
+        with pytest.raises(LimitExceeded):
+            session.read_twin("large")
+        assert session.read_twin_model("large") == "dtmi:test:Thing;1"
+        assert session.has_twin("large")
+        assert session.read_twin("small") is not None
+    assert session.read_twin("large") is not None
+    session.close()

@@ -307,8 +307,8 @@ class GraphSession(GraphReader):
         """
 
     def small_reads(self, most_bytes: int) -> AbstractContextManager[None]:
-        """Within the context, a session may decline a read of more bytes with `CannotRun` as soon
-        as it knows the size.
+        """Within the context, a session may decline a read of more bytes with `CannotRun` or
+        `LimitExceeded` as soon as it knows the size.
 
         The caller repeats the read where it delays no others. A session that cannot tell the size
         declines nothing.

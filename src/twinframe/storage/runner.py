@@ -7,10 +7,11 @@ others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from time import monotonic
 from typing import Final, TypeVar
 
-from twinframe.errors import StorageError, StorageFull, TwinframeError
+from twinframe.errors import LimitExceeded, StorageError, StorageFull, TwinframeError
 from twinframe.instruments.base import Instruments, Level
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import (
@@ -51,6 +52,7 @@ class StoreRunner:
             instruments = None
         self._store = store
         self._inline: GraphSession | None = None
+        self._opened = ExitStack()
         self._closed = False
         self._full_at: float | None = None
         self._writes: WriteThread[GraphTransaction] = WriteThread(
@@ -68,14 +70,16 @@ class StoreRunner:
             niced=True,
         )
         self._pool: ReadThreads | None = None
-        self._large: ReadThreads | None = None
         if store.traits.point_reads is Placement.POOL:
             self._pool = ReadThreads(
-                store, name="read", count=_POOL_THREADS, limit=_MOST_WAITING, niced=False
+                store,
+                name="read",
+                count=_POOL_THREADS,
+                limit=_MOST_WAITING,
+                niced=False,
+                newest_too=True,
             )
-            self._large = ReadThreads(
-                store, name="large", count=1, limit=settings.query_queue, niced=True
-            )
+        self._large = ReadThreads(store, name="large", count=1, limit=_MOST_WAITING, niced=True)
         if instruments is not None:
             instruments.watch(self)
 
@@ -90,8 +94,11 @@ class StoreRunner:
     async def read(self, read: Callable[[GraphSession], T]) -> T:
         """Run reads by id, on the event loop itself if the store's traits say so.
 
-        `read` must not keep the session, and may be run again if it turns out to be large. Raises
-        `StorageBusy` when too many reads wait.
+        `read` must not keep the session, and may be run again if it turns out to be large: large
+        reads run in a thread, one after another. Raises `StorageBusy` when too many reads wait.
+
+        PERF: a document of 1 MB takes ten times as long as most, and its size is not known before.
+        With 600 of them requested at once, other reads waited 2.2 s for triples, 0.5 s for SQLite.
         """
         if self._pool is not None:
             return await self._read_beside(self._pool, read)
@@ -100,14 +107,11 @@ class StoreRunner:
         except StorageError:
             self._close_inline()  # the next read opens a new one: a session may keep failing
             raise
+        except (CannotRun, LimitExceeded):
+            return await self._large.run(read)
 
     async def _read_beside(self, pool: ReadThreads, read: Callable[[GraphSession], T]) -> T:
-        """Run the read in a thread; large ones run one after another, so that small ones need not
-        wait.
-
-        PERF: a document of 1 MB takes ten times as long as most, and its size is not known before.
-        With 600 of them requested at once, other reads in the same queue waited 2.2 s.
-        """
+        """Run the read in a thread, as `read` does on the loop."""
 
         def read_small(session: GraphSession) -> T:
             with session.small_reads(_SMALL_BYTES):
@@ -115,10 +119,8 @@ class StoreRunner:
 
         try:
             return await pool.run(read_small)
-        except CannotRun:
-            if self._large is None:
-                raise
-        return await self._large.run(read)
+        except (CannotRun, LimitExceeded):
+            return await self._large.run(read)
 
     def read_short(self, read: Callable[[GraphSession], T], steps: int, seconds: float) -> T | None:
         """Run a read on the event loop, in one snapshot, that is ended if it is not short.
@@ -196,8 +198,7 @@ class StoreRunner:
 
     def read_levels(self) -> Mapping[Level, float]:
         """Return the lengths of the queues, and the number of running queries."""
-        found = (self._scans, self._pool, self._large)
-        pools = [pool for pool in found if pool is not None]
+        pools = [self._scans, self._large, *([self._pool] if self._pool else [])]
         return {
             Level.WRITES_WAITING: self._writes.depth,
             Level.READS_WAITING: sum(pool.waiting for pool in pools),
@@ -209,16 +210,17 @@ class StoreRunner:
         self._closed = True
         await self._writes.close()
         await self._scans.close()
-        for pool in (self._pool, self._large):
-            if pool is not None:
-                await pool.close()
+        await self._large.close()
+        if self._pool is not None:
+            await self._pool.close()
         self._close_inline()
 
     def _open_inline(self) -> GraphSession:
-        self._inline = self._store.session()
-        return self._inline
+        self._inline = session = self._store.session()
+        self._opened.callback(session.close)
+        self._opened.enter_context(session.small_reads(_SMALL_BYTES))
+        return session
 
     def _close_inline(self) -> None:
-        if self._inline is not None:
-            self._inline.close()
-            self._inline = None
+        self._inline = None
+        self._opened.close()

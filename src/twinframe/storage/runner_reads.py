@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -32,6 +33,58 @@ class PendingRead:
     deadline: float | None
 
 
+class ReadLine:
+    """The reads that wait for a thread; `newest_too` takes the newest and the oldest in turn.
+
+    SEC: hundreds of clients that read at the same moment would else have others wait for all of
+    them. In turn, a read that comes later waits for two or three, and none waits for ever.
+    """
+
+    def __init__(self, *, newest_too: bool) -> None:
+        self._reads: deque[PendingRead] = deque()
+        self._signals: SimpleQueue[None] = SimpleQueue()  # one a read, and one an end
+        self._newest_too = newest_too
+        self._newest_next = False
+
+    def __len__(self) -> int:
+        return len(self._reads)
+
+    def put(self, read: PendingRead) -> None:
+        """Add a read."""
+        self._reads.append(read)
+        self._signals.put(None)
+
+    def end(self) -> None:
+        """Give None to one of those that take, when no read is left."""
+        self._signals.put(None)
+
+    def take(self) -> PendingRead | None:
+        """Wait for a read, or for the end."""
+        self._signals.get()
+        return self._pop()
+
+    def take_waiting(self) -> PendingRead | None:
+        """Return a read that waits, or None."""
+        try:
+            self._signals.get_nowait()
+        except Empty:
+            return None
+        read = self._pop()
+        if read is None:
+            self.end()  # for a thread that is not a spare one
+        return read
+
+    def _pop(self) -> PendingRead | None:
+        try:
+            if self._newest_next:
+                self._newest_next = False
+                return self._reads.pop()
+            self._newest_next = self._newest_too
+            return self._reads.popleft()
+        except IndexError:
+            return None
+
+
 class ReadThreads:
     """A number of threads, started with the first read, and spare ones while those are blocked.
 
@@ -43,14 +96,21 @@ class ReadThreads:
     """
 
     def __init__(
-        self, store: GraphStore, *, name: str, count: int, limit: int, niced: bool
+        self,
+        store: GraphStore,
+        *,
+        name: str,
+        count: int,
+        limit: int,
+        niced: bool,
+        newest_too: bool = False,
     ) -> None:
         self._store = store
         self._name = name
         self._count = count
         self._limit = limit
         self._niced = niced
-        self._queue: SimpleQueue[PendingRead | None] = SimpleQueue()
+        self._line = ReadLine(newest_too=newest_too)
         self._open = 0
         self._threads: list[threading.Thread] = []
         self._ended: asyncio.Future[None] | None = None
@@ -103,7 +163,7 @@ class ReadThreads:
         if timeout is not None:
             # NOTE: a statement checks its deadline only at intervals.
             self._alarms[pending] = loop.call_later(timeout, self._interrupt, pending)
-        self._queue.put(pending)
+        self._line.put(pending)
         if self._open > self._running:
             loop.call_later(_PATIENCE, self._relieve, loop, pending)
         try:
@@ -120,7 +180,7 @@ class ReadThreads:
     @property
     def waiting(self) -> int:
         """The number of reads that wait for a thread."""
-        return self._queue.qsize()
+        return len(self._line)
 
     @property
     def running(self) -> int:
@@ -135,7 +195,7 @@ class ReadThreads:
         if self._ended is None:
             return
         for _ in range(self._count):
-            self._queue.put(None)
+            self._line.end()
         self._interrupt_answered()
         await asyncio.shield(self._ended)
         for thread in self._threads:
@@ -145,7 +205,7 @@ class ReadThreads:
         self._ended = loop.create_future()
         for number in range(self._count):
             name = f"twinframe-{self._name}-{number}"
-            self._start_thread(loop, name, self._queue.get)
+            self._start_thread(loop, name, self._line.take)
 
     def _start_thread(
         self,
@@ -162,7 +222,7 @@ class ReadThreads:
         with self._lock:
             starts = [start for _, start in self._sessions.values()]
             if pending is None:
-                is_waiting = not self._queue.empty()
+                is_waiting = bool(self._line)
             else:
                 is_waiting = pending not in self._sessions and not pending.future.done()
         if self._closed or not is_waiting:
@@ -171,7 +231,7 @@ class ReadThreads:
         if are_held_up and self._running < self._count + _SPARES:
             self._running += 1
             self._threads = [thread for thread in self._threads if thread.is_alive()]
-            self._start_thread(loop, f"twinframe-{self._name}-spare", self._take_waiting)
+            self._start_thread(loop, f"twinframe-{self._name}-spare", self._line.take_waiting)
         loop.call_later(_PATIENCE, self._relieve, loop, pending)
 
     def _settle(self, pending: PendingRead, result: object, error: BaseException | None) -> None:
@@ -186,7 +246,7 @@ class ReadThreads:
 
     def _end(self, loop: asyncio.AbstractEventLoop) -> None:
         self._running -= 1
-        if not self._closed and not self._queue.empty():
+        if not self._closed and bool(self._line):
             # NOTE: it came when a spare thread had checked for the last time but still counted.
             loop.call_later(_PATIENCE, self._relieve, loop, None)
         if not self._running and self._ended is not None and not self._ended.done():
@@ -213,16 +273,6 @@ class ReadThreads:
                 running[0].interrupt()
 
     # --- in the threads -----------------------------------------------------------------------
-
-    def _take_waiting(self) -> PendingRead | None:
-        """Return a waiting read, or None: a spare thread ends when there is none."""
-        try:
-            pending = self._queue.get_nowait()
-        except Empty:
-            return None
-        if pending is None:
-            self._queue.put(None)  # for a thread that is not a spare one
-        return pending
 
     def _serve(
         self, loop: asyncio.AbstractEventLoop, take: Callable[[], PendingRead | None]

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from twinframe.cypher.algebra import Direction
-from twinframe.errors import QueryTimeout, StorageBusy, StorageError, TwinframeError
+from twinframe.errors import LimitExceeded, QueryTimeout, StorageBusy, StorageError, TwinframeError
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import CannotRun, GraphSession, Placement, StoreTraits
 from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
-from twinframe.storage.runner_reads import ReadThreads
+from twinframe.storage.runner_reads import ReadLine, ReadThreads
 
 
 class CountingStore(MemoryStore):
@@ -319,17 +319,17 @@ def test_a_read_that_comes_as_a_spare_thread_ends_is_not_forgotten(
 ) -> None:
     """The thread has looked for the last time, but still counts as one that will take it."""
     has_looked, may_end = threading.Event(), threading.Event()
-    take = ReadThreads._take_waiting
+    take = ReadLine.take_waiting
 
-    def take_slowly(threads: ReadThreads) -> Any:
-        found = take(threads)
+    def take_slowly(line: ReadLine) -> Any:
+        found = take(line)
         if found is None:
             has_looked.set()
             may_end.wait(120)
         return found
 
     async def main() -> None:
-        monkeypatch.setattr(ReadThreads, "_take_waiting", take_slowly)
+        monkeypatch.setattr(ReadLine, "take_waiting", take_slowly)
         runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
         free = threading.Event()
         stuck = asyncio.ensure_future(runner.scan(lambda _: free.wait(), 60))
@@ -498,32 +498,70 @@ async def _read_small_beside_large() -> None:
         await runner.close()
 
 
-async def _read_too_many_large() -> None:
-    store = HeavyStore()
-    store.open()
-    runner = StoreRunner(store, StorageSettings(query_queue=2))
-    try:
-        large = [
-            asyncio.ensure_future(runner.read(lambda session: session.read_entry("kind", "key")))
-            for _ in range(5)
-        ]
-        done, _ = await asyncio.wait(large, return_when=asyncio.FIRST_COMPLETED)
-        while len(done) < 2:
-            more, _ = await asyncio.wait(set(large) - done, return_when=asyncio.FIRST_COMPLETED)
-            done |= more
-        assert {type(one.exception()) for one in done} == {StorageBusy}
-        assert await runner.read(lambda session: session.read_schema_version()) == 0
-        store.may_end.set()
-        found = await asyncio.gather(*large, return_exceptions=True)
-        assert found.count(b"large") == 3
-    finally:
-        store.may_end.set()
-        await runner.close()
-
-
 def test_large_reads_wait_for_one_another_and_nobody_waits_for_them() -> None:
     asyncio.run(_read_small_beside_large())
 
 
-def test_of_large_reads_so_many_may_wait() -> None:
-    asyncio.run(_read_too_many_large())
+async def _read_inline_beside_large() -> None:
+    store = CountingStore()
+    read = store.session
+
+    def session() -> GraphSession:
+        made = read()
+        limit: list[int] = []
+
+        @contextmanager
+        def small_reads(most_bytes: int) -> Iterator[None]:
+            limit.append(most_bytes)
+            yield
+
+        def read_entry(kind: str, key: str) -> bytes | None:
+            if limit:
+                raise LimitExceeded("It is large.")
+            return threading.current_thread().name.encode()
+
+        vars(made).update(small_reads=small_reads, read_entry=read_entry)
+        return made
+
+    vars(store).update(session=session)
+    store.open()
+    runner = StoreRunner(store, StorageSettings())
+    found = await runner.read(lambda session: session.read_entry("kind", "key"))
+    assert found == b"twinframe-large-0"
+    assert await runner.read(lambda _: threading.current_thread().name) == "MainThread"
+    await runner.close()
+    assert store.opened == store.closed == 2
+
+
+def test_a_large_read_of_an_inline_store_leaves_the_loop() -> None:
+    asyncio.run(_read_inline_beside_large())
+
+
+@pytest.mark.parametrize(
+    ("newest_too", "order"), [(False, [0, 1, 2, 3, 4, 5]), (True, [0, 5, 1, 4, 2, 3])]
+)
+def test_point_reads_run_newest_and_oldest_in_turn(newest_too: bool, order: list[int]) -> None:
+    async def main() -> list[int]:
+        store = PooledStore()
+        store.open()
+        reads = ReadThreads(
+            store, name="read", count=1, limit=9, niced=False, newest_too=newest_too
+        )
+        begun, may_end, found = threading.Event(), threading.Event(), []
+
+        def read(number: int, _: GraphSession) -> None:
+            if not number:
+                begun.set()
+                may_end.wait()
+            found.append(number)
+
+        first = asyncio.ensure_future(reads.run(partial(read, 0)))
+        await asyncio.to_thread(begun.wait)
+        others = [asyncio.ensure_future(reads.run(partial(read, n))) for n in range(1, 6)]
+        await asyncio.sleep(0)
+        may_end.set()
+        await asyncio.gather(first, *others)
+        await reads.close()
+        return found
+
+    assert asyncio.run(main()) == order

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import starmap
 from typing import Final
 
+import apsw
 import orjson
 
 from twinframe.errors import InvalidContinuationToken
@@ -111,6 +113,15 @@ class SqliteSession(GraphScans, GraphSession):
     def close(self) -> None:
         """Close the connection and end statements that are still open."""
         self.connection.close(force=True)
+
+    @contextmanager
+    def small_reads(self, most_bytes: int) -> Iterator[None]:
+        """Decline reads of larger values, of which SQLite then reads no more than the size."""
+        before = self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, most_bytes)
+        try:
+            yield
+        finally:
+            self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, before)
 
     def read_instance(self) -> Instance:
         """Return identity and secret, which were made with the file."""
