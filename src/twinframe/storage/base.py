@@ -127,14 +127,16 @@ class Placement(enum.Enum):
 class StoreTraits:
     """What the service must know of a store to schedule its work.
 
-    `point_reads`: where reads by id run. `largest_batch`: the most writes of one `write` call that
-    gain from being committed together. `shared`: whether several processes that open the graph see
-    the same one; a store of one process is served by one worker only.
+    `point_reads`: where reads by id run, in `point_read_threads` threads if not on the loop.
+    `largest_batch`: the most writes of one `write` call that gain from being committed together.
+    `shared`: whether several processes that open the graph see the same one; a store of one process
+    is served by one worker only.
     """
 
     point_reads: Placement
     largest_batch: int = 128
     shared: bool = True
+    point_read_threads: int = 8
 
 
 # --- reading ---------------------------------------------------------------------------------

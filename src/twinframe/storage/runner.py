@@ -27,7 +27,6 @@ from twinframe.storage.runner_writes import WriteThread
 
 T = TypeVar("T")
 
-_POOL_THREADS: Final = 8
 _MOST_WAITING: Final = 4096
 """The number of reads by id that may wait: more than a worker has connections."""
 _SMALL_BYTES: Final = 64 * 1024
@@ -74,7 +73,7 @@ class StoreRunner:
             self._pool = ReadThreads(
                 store,
                 name="read",
-                count=_POOL_THREADS,
+                count=store.traits.point_read_threads,
                 limit=_MOST_WAITING,
                 niced=False,
                 newest_too=True,

@@ -565,3 +565,22 @@ def test_point_reads_run_newest_and_oldest_in_turn(newest_too: bool, order: list
         return found
 
     assert asyncio.run(main()) == order
+
+
+def test_a_store_says_how_many_threads_its_point_reads_get() -> None:
+    async def main() -> set[str]:
+        store = PooledStore()
+        store.traits = StoreTraits(Placement.POOL, shared=False, point_read_threads=2)
+        store.open()
+        runner = StoreRunner(store, StorageSettings())
+        meet = threading.Barrier(2)
+
+        def read(_: GraphSession) -> str:
+            meet.wait(120)
+            return threading.current_thread().name
+
+        names = await asyncio.gather(*(runner.read(read) for _ in range(8)))
+        await runner.close()
+        return set(names)
+
+    assert asyncio.run(main()) == {"twinframe-read-0", "twinframe-read-1"}
