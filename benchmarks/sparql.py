@@ -23,7 +23,8 @@ from twinframe.evaluator.limits import Limits
 from twinframe.planner.execution import Execution, WholeExecution
 from twinframe.planner.optimize import optimize
 from twinframe.planner.split import split
-from twinframe.storage.base import GraphTransaction, QueryEngine, Work
+from twinframe.storage.base import GraphTransaction, Work
+from twinframe.storage.engine import QueryEngine
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.engines.base import Engine
 from twinframe_storage_rdf.plugin import twinframe_query_engine

@@ -26,7 +26,8 @@ from twinframe.planner.execution import EvaluatedExecution, Execution, WholeExec
 from twinframe.planner.optimize import optimize
 from twinframe.planner.split import split
 from twinframe.settings import QuerySettings
-from twinframe.storage.base import CannotRun, GraphSession, GraphStore, QueryEngine
+from twinframe.storage.base import GraphSession, GraphStore
+from twinframe.storage.engine import CannotRun, QueryEngine
 from twinframe.storage.memory import MemoryStore
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.mapping import GraphNames

@@ -7,8 +7,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from twinframe.app.features import build_token_authenticator
 from twinframe.app.installation import Installation
+from twinframe.app.tokens import build_token_authenticator
 from twinframe.authentication.api_keys import ApiKeyAuthenticator
 from twinframe.authentication.gate import Gate, log_refusal
 from twinframe.authentication.port import AnyOf, Authenticator

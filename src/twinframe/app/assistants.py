@@ -63,7 +63,7 @@ def build_service(
     the same.
     """
     log = build_log(settings) if gate is None else None
-    endpoint: McpEndpoint = load_mcp("build").build_mcp(
+    endpoint: McpEndpoint = load_mcp("twinframe.mcp.build").build_mcp(
         graph,
         settings,
         gate,
@@ -84,7 +84,7 @@ def build_hosted_service(
 ) -> McpService:
     """Build the MCP servers of all hosted graphs, each below the graph's address."""
     log = None if settings.authentication.asks else build_log(settings)
-    endpoint: HostedMcpEndpoint = load_mcp("build").build_hosted_mcp(
+    endpoint: HostedMcpEndpoint = load_mcp("twinframe.mcp.hosted").HostedMcpEndpoint(
         hosting.graphs.find,
         settings,
         binds=[bind],
@@ -133,10 +133,10 @@ async def serve_stdio(installation: Installation, graph: Graph) -> bool:
     log = build_log(installation.settings)
     if log is not None:
         log.start()
-    server = load_mcp("build").build_stdio(
+    server = load_mcp("twinframe.mcp.build").build_stdio(
         graph, installation.settings, None if log is None else log.add
     )
-    serving = asyncio.create_task(load_mcp("stdio").serve_stdio(server))
+    serving = asyncio.create_task(load_mcp("twinframe.mcp.stdio").serve_stdio(server))
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -159,9 +159,9 @@ def build_log(settings: Settings) -> AuditLog | None:
 
 
 def load_mcp(name: str) -> ModuleType:
-    """Import a module of the MCP server.
+    """Import a module of the MCP server, or one that is built on it, by its full name.
 
     PERF: imported here and not at the head of this file: the SDK takes 0.6 s and 62 MiB, which a
     service without MCP should not pay.
     """
-    return importlib.import_module(f"twinframe.mcp.{name}")
+    return importlib.import_module(name)

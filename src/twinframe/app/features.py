@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from twinframe.settings import AuthenticationSettings, Settings
+from twinframe.settings import Settings
 
 if TYPE_CHECKING:
     from twinframe.admission.rates import CallerRates
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from twinframe.app.hosting import HostingService
     from twinframe.app.installation import Installation
     from twinframe.authentication.gate import Gate
-    from twinframe.authentication.port import Authenticator
     from twinframe.graph.delivery.endpoints import Endpoints
     from twinframe.instruments.base import Instruments
     from twinframe.web.bodies import Bodies
@@ -34,15 +33,6 @@ def load_features(settings: Settings) -> None:
         import twinframe.app.control
     if settings.hosting.enabled:
         import twinframe.app.hosting  # noqa: F401  (as those above; stated once for all names)
-
-
-def build_token_authenticator(
-    settings: AuthenticationSettings, audiences: tuple[str, ...]
-) -> Authenticator:
-    """Build the authenticator of bearer tokens. Raises `SettingsError`, `ValueError`."""
-    from twinframe.authentication import build
-
-    return build.build_token_authenticator(settings, audiences)
 
 
 def build_control(installation: Installation, rates: CallerRates | None) -> MountedControlService:

@@ -29,8 +29,9 @@ from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import Configuration, Section, Settings, load_settings
 from twinframe.settings.shape import KeyPath
 from twinframe.sites.base import ServiceFacts, Site
-from twinframe.storage.base import GraphStore, QueryEngine
+from twinframe.storage.base import GraphStore
 from twinframe.storage.control import ControlStore
+from twinframe.storage.engine import QueryEngine
 from twinframe.storage.triples import SparqlEngine, TripleWriter
 
 CONTROL_NAME: Final = "control"

@@ -126,7 +126,9 @@ class Service(BaseApplication):
         if self._relay is None and self.uses_mcp():
             # PERF: imported before the fork, the SDK is in memory once, and a worker starts in a
             # tenth of a second; otherwise it could exceed the time for a sign of life.
-            load_mcp("build")
+            load_mcp("twinframe.mcp.build")
+            if self._installation.settings.hosting.enabled:
+                load_mcp("twinframe.mcp.hosted")
             self._relay = self._held.enter_context(open_relay())
         # PERF: objects that exist now are kept: a full collection in a worker takes 25 ms less, and
         # writes to no page that the workers share.

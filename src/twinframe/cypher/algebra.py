@@ -17,16 +17,10 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from twinframe.cypher.spans import Span
+
 if TYPE_CHECKING:
     from twinframe.cypher.errors import Source
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A position in the query text: character offsets, `start` inclusive, `end` exclusive."""
-
-    start: int
-    end: int
 
 
 def _no_span() -> Span | None:

@@ -17,10 +17,10 @@ from twinframe.cypher.algebra import (
     Length,
     PathKind,
     QuantifierKind,
-    Span,
     SubplanKind,
     UnaryOperator,
 )
+from twinframe.cypher.spans import Span
 
 # --- expressions ------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from twinframe.errors import QueryInvalid
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from twinframe.cypher.algebra import Span
+    from twinframe.cypher.spans import Span
 
 _EXCERPT_WIDTH = 100
 

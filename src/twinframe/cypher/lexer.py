@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from twinframe.cypher.algebra import Span
+from twinframe.cypher.spans import Span
 from twinframe.cypher.tokens import Token, TokenKind
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from twinframe.cypher.algebra import Span
+from twinframe.cypher.spans import Span
 
 
 class TokenKind(enum.Enum):

@@ -28,7 +28,6 @@ from twinframe.cypher.algebra import (
     QuantifierKind,
     Reduce,
     Slice,
-    Span,
     Subplan,
     SubplanKind,
     Subscript,
@@ -36,6 +35,7 @@ from twinframe.cypher.algebra import (
     UnaryOperator,
     Variable,
 )
+from twinframe.cypher.spans import Span
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.calls import compile_call
 from twinframe.evaluator.failures import build_type_error, note_place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twinframe.cypher.algebra import Span
+from twinframe.cypher.spans import Span
 from twinframe.errors import QueryInvalid
 from twinframe.model.comparison import name_type
 from twinframe.model.values import Value

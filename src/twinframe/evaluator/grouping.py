@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from twinframe.cypher.algebra import Aggregate, AggregateCall, AggregateKind, Span
+from twinframe.cypher.algebra import Aggregate, AggregateCall, AggregateKind
+from twinframe.cypher.spans import Span
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.expressions import compile_expression
 from twinframe.evaluator.failures import note_place

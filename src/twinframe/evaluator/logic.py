@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from twinframe.cypher.algebra import BinaryOperator, Span, UnaryOperator
+from twinframe.cypher.algebra import BinaryOperator, UnaryOperator
+from twinframe.cypher.spans import Span
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator import arithmetic, text
 from twinframe.evaluator.failures import build_type_error, note_place

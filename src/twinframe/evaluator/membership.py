@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Final
 
 from twinframe.evaluator.failures import build_type_error
+from twinframe.evaluator.member_sets import SCALARS, Members
 from twinframe.evaluator.ranges import EvaluateItems, is_in_range
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.model.comparison import build_equivalence_key, equals, name_type
@@ -13,30 +13,6 @@ from twinframe.model.values import Value
 
 _FEW: Final = 8
 """The number of elements up to which comparing each is as fast."""
-_ENTRY: Final = 72
-"""The bytes of an element's entry in a set, and of a number."""
-_SCALARS: Final = frozenset({bool, int, float, str})
-
-
-class Members:
-    """The elements of one list, if `are_scalar`: scalars or null.
-
-    `keys` are those that can be equal to something: neither null nor NaN.
-    """
-
-    __slots__ = ("are_scalar", "has_null", "keys", "size")
-
-    def __init__(self, items: list[Value], run: Run) -> None:
-        self.size = len(items) * _ENTRY
-        """The bytes that the run accounts for as long as it keeps them."""
-        run.budget.hold(0, self.size)
-        self.has_null = None in items
-        self.are_scalar = all(one is None or type(one) in _SCALARS for one in items)
-        self.keys = set[Hashable]()
-        for one in items if self.are_scalar else ():
-            run.budget.tick()
-            if one is not None and one == one:  # false for NaN
-                self.keys.add(build_equivalence_key(one))
 
 
 def compile_membership(left: Evaluate, right: EvaluateItems) -> Evaluate:
@@ -55,7 +31,7 @@ def compile_membership(left: Evaluate, right: EvaluateItems) -> Evaluate:
             return is_in_range(item, items)
         if not isinstance(items, list):
             raise build_type_error(f"IN takes a List at its right, not {name_type(items)}.")
-        if len(items) > _FEW and type(item) in _SCALARS:
+        if len(items) > _FEW and type(item) in SCALARS:
             members = _find_members(place, items, run)
             if members is not None:
                 return _is_member(item, members, run)
@@ -76,7 +52,7 @@ def _find_members(place: object, items: list[Value], run: Run) -> Members | None
         )  # NOTE: kept, so that no other list gets its identity
         return None
     if members is None:
-        members = Members(items, run)
+        members = Members(items, run.budget)
         run.memberships[place] = (items, members)
     return members if members.are_scalar else None
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.limits import Budget, Limits
+from twinframe.evaluator.member_sets import Members
 from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.evaluator.reader import GraphReader
 from twinframe.model.clock import read_clock
 from twinframe.model.values import Node, Relationship, Value
-
-if TYPE_CHECKING:
-    from twinframe.evaluator.membership import Members
 
 Row = tuple[Value, ...]
 """One row: the values of the scope's variables, in scope order."""

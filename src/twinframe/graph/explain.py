@@ -11,11 +11,12 @@ from typing import Final
 from twinframe.cypher.algebra import Operator, Query
 from twinframe.cypher.render import find_sources, render_operator, render_parts, render_query
 from twinframe.evaluator.limits import Limits
+from twinframe.evaluator.reader import GraphReader
 from twinframe.evaluator.run import Row
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
 from twinframe.planner.execution import Execution, PushedPart
-from twinframe.storage.base import GraphSession, JsonRow
+from twinframe.storage.engine import JsonRow
 
 _COLUMNS: Final = ("plan", "pushed", "operators")
 
@@ -37,7 +38,7 @@ class ExplainExecution(Execution):
 
     def run_json(
         self,
-        session: GraphSession,
+        session: GraphReader,
         parameters: Mapping[str, Value],
         limits: Limits,
         *,
@@ -52,7 +53,7 @@ class ExplainExecution(Execution):
             yield render_row(_COLUMNS, row), None
 
     def run_rows(
-        self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits
+        self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
     ) -> Iterator[Row]:
         """The one row as values."""
         del limits

@@ -36,7 +36,7 @@ from twinframe.instruments.base import Instruments
 from twinframe.memory import MemoryAccount
 from twinframe.model.clock import Clock, build_steady_clock, read_clock
 from twinframe.settings import Settings
-from twinframe.storage.base import QueryEngine
+from twinframe.storage.engine import QueryEngine
 from twinframe.storage.triples import TripleSupport
 
 _HOSTED_IDLE_SECONDS: Final = 10.0

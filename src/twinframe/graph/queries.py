@@ -34,7 +34,8 @@ from twinframe.graph.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.tokens import Continuation, TokenSigner
 from twinframe.instruments.base import Instruments, Level
 from twinframe.model.values import JsonValue, Value
-from twinframe.storage.base import CannotRun, GraphSession, JsonRow, QueryEngine
+from twinframe.storage.base import GraphSession
+from twinframe.storage.engine import CannotRun, JsonRow, QueryEngine
 
 _OPERATION: Final = "query"
 _ROWS_A_UNIT: Final = 100

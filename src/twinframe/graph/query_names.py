@@ -12,9 +12,10 @@ from typing import Final
 import orjson
 
 from twinframe.cypher.adt.errors import AdtSource
-from twinframe.cypher.algebra import Operator, Span
+from twinframe.cypher.algebra import Operator
 from twinframe.cypher.errors import Source, find_nearest, find_position
 from twinframe.cypher.language import Language
+from twinframe.cypher.spans import Span
 from twinframe.errors import QueryInvalid
 from twinframe.model.ids import MODEL_LABEL, TWIN_LABEL, build_model_name
 from twinframe.planner.mentions import Mention, MentionKind, find_mentions

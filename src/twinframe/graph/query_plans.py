@@ -23,7 +23,8 @@ from twinframe.planner.optimize import optimize
 from twinframe.planner.plan_cache import PlanCache, PlanKey, build_plan_key
 from twinframe.planner.split import split
 from twinframe.settings import QuerySettings
-from twinframe.storage.base import GraphSession, QueryEngine
+from twinframe.storage.base import GraphSession
+from twinframe.storage.engine import QueryEngine
 
 _LONG: Final = 2_000
 _LONG_TURN: Final = threading.Lock()

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from twinframe.resourcetypes.base import ResourceType
     from twinframe.settings import AuthorizationSettings, Section
     from twinframe.sites.base import ServiceFacts, Site
-    from twinframe.storage.base import GraphStore, QueryEngine
+    from twinframe.storage.base import GraphStore
     from twinframe.storage.control import ControlStore
+    from twinframe.storage.engine import QueryEngine
     from twinframe.storage.triples import SparqlEngine, TripleWriter
 
 hookspec = pluggy.HookspecMarker("twinframe")

@@ -5,7 +5,7 @@ Importing this imports the SDK: half a second and 60 MiB, so it is only imported
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,8 @@ from twinframe.authentication.gate import Audit, Gate
 from twinframe.graph import Graph
 from twinframe.mcp.access import GateAccess, OpenAccess
 from twinframe.mcp.app import McpEndpoint
-from twinframe.mcp.hosted import HostedMcpEndpoint
 from twinframe.mcp.server import build_server
 from twinframe.settings import Settings
-from twinframe.web.hosting import Tenant
 
 
 def build_mcp(
@@ -40,21 +38,6 @@ def build_mcp(
     access = OpenAccess(audit) if gate is None else GateAccess(gate)
     server = build_server(graph, settings, access, rates)
     return McpEndpoint(server, settings, gate, binds=binds, relay=relay)
-
-
-def build_hosted_mcp(
-    find_tenant: Callable[[str], Tenant | None],
-    settings: Settings,
-    *,
-    binds: Iterable[str],
-    audit: Audit | None = None,
-    relay: Path | None = None,
-    rates: CallerRates | None = None,
-) -> HostedMcpEndpoint:
-    """Build the MCP servers of all hosted graphs; see `HostedMcpEndpoint`."""
-    return HostedMcpEndpoint(
-        find_tenant, settings, binds=binds, audit=audit, relay=relay, rates=rates
-    )
 
 
 def build_stdio(graph: Graph, settings: Settings, audit: Audit | None) -> Server[Any]:

@@ -15,11 +15,12 @@ from twinframe.cypher.algebra import Operator, Query, ResultShape
 from twinframe.errors import InvalidContinuationToken, LimitExceeded
 from twinframe.evaluator.engine import EvaluatorPlan
 from twinframe.evaluator.limits import Limits
+from twinframe.evaluator.reader import GraphReader
 from twinframe.evaluator.run import Row
 from twinframe.evaluator.sizes import measure
 from twinframe.model.rendering import render_json, render_row
 from twinframe.model.values import Value
-from twinframe.storage.base import CompiledQuery, GraphSession, JsonRow
+from twinframe.storage.engine import CompiledQuery, JsonRow
 
 _LARGEST_ROW: Final = 32 * 1024 * 1024
 
@@ -56,7 +57,7 @@ class Execution(ABC):
     @abstractmethod
     def run_json(
         self,
-        session: GraphSession,
+        session: GraphReader,
         parameters: Mapping[str, Value],
         limits: Limits,
         *,
@@ -70,7 +71,7 @@ class Execution(ABC):
 
     @abstractmethod
     def run_rows(
-        self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits
+        self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
     ) -> Iterator[Row]:
         """Yield result rows as values in the order of the query's columns."""
 
@@ -91,7 +92,7 @@ class WholeExecution(Execution):
 
     def run_json(
         self,
-        session: GraphSession,
+        session: GraphReader,
         parameters: Mapping[str, Value],
         limits: Limits,
         *,
@@ -102,7 +103,7 @@ class WholeExecution(Execution):
         return self._compiled.run_json(session, parameters, after=after, skip=skip, limit=limit)
 
     def run_rows(
-        self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits
+        self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
     ) -> Iterator[Row]:
         return self._compiled.run_rows(session, parameters)
 
@@ -129,7 +130,7 @@ class EvaluatedExecution(Execution):
 
     def run_json(
         self,
-        session: GraphSession,
+        session: GraphReader,
         parameters: Mapping[str, Value],
         limits: Limits,
         *,
@@ -144,7 +145,7 @@ class EvaluatedExecution(Execution):
             yield self._render(row), None
 
     def run_rows(
-        self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits
+        self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
     ) -> Iterator[Row]:
         return self._plan.run(session, parameters, limits)
 

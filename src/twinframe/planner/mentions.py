@@ -21,12 +21,12 @@ from twinframe.cypher.algebra import (
     Project,
     Property,
     RelationshipPattern,
-    Span,
     Subplan,
     Subscript,
     Unwind,
     Variable,
 )
+from twinframe.cypher.spans import Span
 from twinframe.evaluator.analysis import find_expressions, walk_expressions, walk_operators
 from twinframe.evaluator.labels import find_label_names
 from twinframe.model.ids import MODEL_LABEL

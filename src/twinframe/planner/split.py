@@ -42,7 +42,7 @@ from twinframe.planner.execution import (
 )
 from twinframe.planner.traversal import rewrite_operators
 from twinframe.planner.typed_members import TextEngine, move_typed_conditions
-from twinframe.storage.base import CannotRun, GraphSession, QueryEngine
+from twinframe.storage.engine import CannotRun, QueryEngine
 
 _MOST_TESTED = 20
 """The most conditions of a match that are tried one by one.
@@ -175,8 +175,6 @@ def _build_leaf(part: PushedPart) -> Leaf:
     compiled = part.compiled
 
     def read_rows(run: Run) -> Iterator[Row]:
-        if not isinstance(run.reader, GraphSession):
-            raise TypeError("A plan with pushed parts runs against a session of its store.")
         return compiled.run_rows(run.reader, run.parameters)
 
     return Leaf(part.operator, part.columns, read_rows)

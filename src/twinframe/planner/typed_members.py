@@ -57,7 +57,7 @@ from twinframe.evaluator.member_typing import Declared
 from twinframe.model.values import Value
 from twinframe.planner.traversal import rewrite_operators
 from twinframe.planner.typed_orders import name_stored_times
-from twinframe.storage.base import CannotRun, CompiledQuery, QueryEngine
+from twinframe.storage.engine import CannotRun, CompiledQuery, QueryEngine
 
 _TEXT_OPERATORS: Final = frozenset(
     {

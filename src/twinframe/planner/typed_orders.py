@@ -21,7 +21,7 @@ from twinframe.cypher.algebra import (
 )
 from twinframe.evaluator.member_typing import Declared
 from twinframe.planner.traversal import rewrite_operators
-from twinframe.storage.base import STORED_TIME
+from twinframe.storage.engine import STORED_TIME
 
 
 def name_stored_times(root: Operator, declared: Mapping[str, Declared]) -> Operator:

@@ -14,14 +14,8 @@ from typing import Final, TypeVar
 from twinframe.errors import LimitExceeded, StorageError, StorageFull, TwinframeError
 from twinframe.instruments.base import Instruments, Level
 from twinframe.settings import StorageSettings
-from twinframe.storage.base import (
-    CannotRun,
-    GraphSession,
-    GraphStore,
-    GraphTransaction,
-    Placement,
-    Work,
-)
+from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, Placement, Work
+from twinframe.storage.engine import CannotRun
 from twinframe.storage.runner_reads import ReadThreads
 from twinframe.storage.runner_writes import WriteThread
 

@@ -19,15 +19,14 @@ from twinframe.evaluator.engine import run as evaluate
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Node, Relationship, Value
 from twinframe.storage.base import (
-    CannotRun,
     GraphSession,
     GraphStore,
     GraphTransaction,
     ModelRecord,
-    QueryEngine,
     RelationshipRecord,
     TwinRecord,
 )
+from twinframe.storage.engine import CannotRun, QueryEngine
 
 TwinSketch: TypeAlias = tuple[str, str, Mapping[str, Any]]
 """Id, model and contents of a twin."""

@@ -25,7 +25,7 @@ from twinframe.web.access import AccessLayer, guard_responder, list_permissions
 from twinframe.web.access_log import AccessLog
 from twinframe.web.bodies import Bodies
 from twinframe.web.discovery import WELL_KNOWN, Discovery, Resource
-from twinframe.web.discovery import read_document as read_protected_resource
+from twinframe.web.discovery_routes import read_document as read_protected_resource
 from twinframe.web.edge import Edge, ServiceEdge, never
 from twinframe.web.errors import (
     JSON,

@@ -8,19 +8,14 @@ and only if its Host is a known name of the service.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import orjson
-from falcon.asgi import Request, Response
 
 from twinframe.settings import Settings
 from twinframe.web.errors import ErrorAnswer, RouteNotFound
-from twinframe.web.exchange import SCOPE_KEY, Exchange
+from twinframe.web.exchange import Exchange
 from twinframe.web.links import Links
 from twinframe.web.unauthorized import build_unauthorized, choose_text
-
-if TYPE_CHECKING:
-    from twinframe.web.edge import ServiceEdge
 
 WELL_KNOWN = ".well-known"
 DOCUMENT = "oauth-protected-resource"
@@ -123,15 +118,3 @@ class Discovery:
         home = exchange.target.base if self._home is None else self._home
         address = self.build_address(exchange, home)
         return build_unauthorized(self._text, address)
-
-
-async def read_document(
-    edge: ServiceEdge, request: Request, response: Response, **_none: Any
-) -> None:
-    """GET: the metadata document of a protected resource, without credentials."""
-    exchange: Exchange = request.scope[SCOPE_KEY]
-    segments = exchange.target.segments[2:]
-    path = "".join(f"/{segment}" for segment in segments) or exchange.target.base
-    response.data = edge.discovery.render_document(exchange, path)
-    response.set_header("access-control-allow-origin", "*")
-    response.set_header("cache-control", edge.discovery.choose_caching(path))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from twinframe.web import discovery, explorer, health
+from twinframe.web import discovery, discovery_routes, explorer_routes, health
 from twinframe.web.graph import schemas
 from twinframe.web.operations import Answer, Route
 
@@ -38,7 +38,7 @@ _FOUND_FIRST: tuple[Route, ...] = (
         "Service_ProtectedResource",
         "Who signs tokens for this service (RFC 9728)",
         None,
-        discovery.read_document,
+        discovery_routes.read_document,
         Answer(200, "The document.", dict[str, Any]),
         "Service",
         errors={404: "NotFound"},
@@ -57,7 +57,7 @@ def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Rout
             f"{name}_OpenApi",
             "This document",
             None,
-            explorer.read_document,
+            explorer_routes.read_document,
             Answer(200, "An OpenAPI 3.1 document.", dict[str, Any]),
             "Service",
         ),
@@ -67,7 +67,7 @@ def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Rout
             f"{name}_Explorer",
             "The interactive explorer",
             None,
-            explorer.read_page,
+            explorer_routes.read_page,
             Answer(200, "A page.", str, media_type="text/html"),
             "Service",
         ),
@@ -77,7 +77,7 @@ def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Rout
             f"{name}_ExplorerAsset",
             "A file of the explorer",
             None,
-            explorer.read_asset,
+            explorer_routes.read_asset,
             Answer(200, "The file.", str, media_type="application/octet-stream"),
             "Service",
             errors={400: "InvalidArgument", 404: "NotFound"},

@@ -9,6 +9,7 @@ import pytest
 from twinframe.cypher import algebra as al
 from twinframe.cypher.functions import FUNCTIONS, FUNCTIONS_BY_NAME, Function
 from twinframe.cypher.reference import render_cypher_page
+from twinframe.cypher.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,8 +57,8 @@ def test_constants_of_different_types_are_not_equal() -> None:
     values: list[bool | int | float | str | None] = [None, True, 1, 1.0, "1", 0, False, 0.0, -0.0]
     literals = [al.Literal(value) for value in values]
     assert [one == other for one in literals for other in literals].count(True) == len(values)
-    assert al.Literal(1, al.Span(0, 1)) == al.Literal(1)
-    assert hash(al.Literal(1, al.Span(0, 1))) == hash(al.Literal(1))
+    assert al.Literal(1, Span(0, 1)) == al.Literal(1)
+    assert hash(al.Literal(1, Span(0, 1))) == hash(al.Literal(1))
 
 
 def test_the_page_names_every_function_and_marks_what_is_not_computed() -> None:

@@ -21,7 +21,8 @@ from twinframe.graph import Graph
 from twinframe.graph.spool import SpoolWriter
 from twinframe.model.values import Value
 from twinframe.settings import Settings
-from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
+from twinframe.storage.base import GraphSession
+from twinframe.storage.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 from twinframe.testing.factories import FLOOR, SENSOR, build_interface
 from twinframe.testing.inline_runner import InlineRunner
 

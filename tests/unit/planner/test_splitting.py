@@ -39,7 +39,8 @@ from twinframe.model.values import Value
 from twinframe.planner.execution import EvaluatedExecution, Execution, WholeExecution
 from twinframe.planner.plan_cache import PlanCache, build_plan_key
 from twinframe.planner.split import split
-from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
+from twinframe.storage.base import GraphSession
+from twinframe.storage.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 
 
 class Session(MemoryReader, GraphSession):

@@ -13,7 +13,7 @@ from twinframe.planner.typed_members import (
     find_typed_member,
     move_typed_conditions,
 )
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 
 NAMES = frozenset({"made", "gauge"})
 

@@ -18,7 +18,8 @@ import pytest
 from twinframe.cypher.algebra import Direction
 from twinframe.errors import LimitExceeded, QueryTimeout, StorageBusy, StorageError, TwinframeError
 from twinframe.settings import StorageSettings
-from twinframe.storage.base import CannotRun, GraphSession, Placement, StoreTraits
+from twinframe.storage.base import GraphSession, Placement, StoreTraits
+from twinframe.storage.engine import CannotRun
 from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
 from twinframe.storage.runner_reads import ReadLine, ReadThreads

@@ -16,7 +16,7 @@ from twinframe.errors import QueryInvalid, StorageBusy, StorageError
 from twinframe.evaluator.limits import Limits
 from twinframe.planner.optimize import optimize
 from twinframe.planner.split import split
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe.testing import query_corpora
 from twinframe.testing.query_corpora import PARAMETERS
 from twinframe.testing.query_law import ODD_EDGES, ODD_TWINS, LawGraph, QueryLaw, write_graph

@@ -13,7 +13,7 @@ from twinframe.cypher.language import parse_query
 from twinframe.evaluator.limits import Limits
 from twinframe.planner.optimize import optimize
 from twinframe.planner.split import split
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_rdf.compiler.abilities import EVERYTHING, JOINS, Abilities
 from twinframe_storage_rdf.compiler.bindings import MOST_MEMBERS
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine

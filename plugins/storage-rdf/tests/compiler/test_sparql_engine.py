@@ -17,7 +17,8 @@ from twinframe.evaluator.limits import Limits
 from twinframe.model.values import Node, Relationship, Value
 from twinframe.planner.optimize import optimize
 from twinframe.planner.split import split
-from twinframe.storage.base import CannotRun, CompiledQuery, GraphTransaction
+from twinframe.storage.base import GraphTransaction
+from twinframe.storage.engine import CannotRun, CompiledQuery
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine

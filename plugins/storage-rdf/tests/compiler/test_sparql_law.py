@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from twinframe.cypher.language import parse_query
 from twinframe.planner.optimize import optimize
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe.testing.query_corpora import (
     AGGREGATES,
     ARITHMETIC,

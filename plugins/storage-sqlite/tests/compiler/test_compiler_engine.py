@@ -17,7 +17,7 @@ from twinframe.cypher.algebra import Literal, Project, Query, ResultShape, Unit
 from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid, QueryTimeout
 from twinframe.model.values import Node, Relationship, Value
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler.bindings import build_prefix_end
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
 from twinframe_storage_sqlite.compiler.paths import render_path

@@ -16,7 +16,7 @@ from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.engine import run as evaluate
 from twinframe.planner.optimize import optimize
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe.testing.query_corpora import (
     AGGREGATES,
     ARITHMETIC,

@@ -6,7 +6,7 @@ import pytest
 
 from twinframe.cypher.functions import FUNCTIONS
 from twinframe.cypher.language import parse_query
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 
 TEMPORAL = [one for one in FUNCTIONS if one.group == "Temporal"]

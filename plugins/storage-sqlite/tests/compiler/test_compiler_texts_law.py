@@ -22,7 +22,7 @@ from twinframe.model.values import Value
 from twinframe.planner.execution import WholeExecution
 from twinframe.planner.optimize import optimize
 from twinframe.planner.split import split
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 
 PARAMETERS: Mapping[str, Value] = {"i": 1, "s": "foo", "l": [1, "foo", None, 2.5, [1]], "k": "x"}

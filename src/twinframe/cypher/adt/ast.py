@@ -6,7 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from twinframe.cypher.algebra import AggregateKind, BinaryOperator, Direction, Length, Span
+from twinframe.cypher.algebra import AggregateKind, BinaryOperator, Direction, Length
+from twinframe.cypher.spans import Span
 
 
 class Collection(enum.Enum):

@@ -10,6 +10,7 @@ from twinframe.cypher import algebra as al
 from twinframe.cypher.adt import ast
 from twinframe.cypher.adt.conditions import ConditionBuilder
 from twinframe.cypher.adt.names import Names
+from twinframe.cypher.spans import Span
 
 if TYPE_CHECKING:
     from twinframe.cypher.errors import Source
@@ -76,7 +77,7 @@ class _Builder:
         predicate = ConditionBuilder(self._source, self._names).build(query.where)
         return al.Match(root.source, root.pattern, predicate)
 
-    def _fail(self, span: al.Span, message: str) -> Exception:
+    def _fail(self, span: Span, message: str) -> Exception:
         return self._source.error(span, "InvalidClauseComposition", message)
 
     def _build_relationships(self) -> al.Match:

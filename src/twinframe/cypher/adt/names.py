@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from twinframe.cypher import algebra as al
 from twinframe.cypher.errors import render_suggestion
+from twinframe.cypher.spans import Span
 
 if TYPE_CHECKING:
     from twinframe.cypher.adt import ast
@@ -25,7 +26,7 @@ class Names:
         self._kinds: dict[str, type] = {}
         self._joined: dict[str, list[str]] = {}
 
-    def declare(self, name: str, kind: type, span: al.Span) -> None:
+    def declare(self, name: str, kind: type, span: Span) -> None:
         """Add an alias for a twin (`NodePattern`) or relationship (`RelationshipPattern`)."""
         if name in self._kinds:
             raise self._source.error(
@@ -33,14 +34,14 @@ class Names:
             )
         self._kinds[name] = kind
 
-    def declare_joined(self, relationship: str, variable: str, span: al.Span) -> None:
+    def declare_joined(self, relationship: str, variable: str, span: Span) -> None:
         """Add the relationship of a JOIN without an alias: a variable with the relationship's
         name.
         """
         self.declare(variable, al.RelationshipPattern, span)
         self._joined.setdefault(relationship, []).append(variable)
 
-    def require(self, name: str, kind: type, span: al.Span) -> None:
+    def require(self, name: str, kind: type, span: Span) -> None:
         """Refuse a name that is no alias of this kind."""
         if self._kinds.get(name) is kind:
             return
@@ -55,7 +56,7 @@ class Names:
         hint = render_suggestion(name, (*self.named(), *self._joined))
         raise self._source.error(span, "UndefinedVariable", f"there is no alias '{name}'{hint}")
 
-    def _find(self, name: str, span: al.Span) -> str | None:
+    def _find(self, name: str, span: Span) -> str | None:
         """Return the variable of a name; an alias takes precedence over a relationship's name."""
         if name in self._kinds:
             return name
@@ -94,7 +95,7 @@ class Names:
             found = al.Property(found, member, path.span)
         return found
 
-    def resolve_twin(self, path: ast.Path | None, span: al.Span) -> al.Expression:
+    def resolve_twin(self, path: ast.Path | None, span: Span) -> al.Expression:
         """Return the twin of a function: an alias, or None for the only one."""
         if path is None:
             if self.default is None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from twinframe.cypher.adt import ast
 from twinframe.cypher.adt.expressions import ConditionParser
 from twinframe.cypher.adt.lexer import read_tokens
-from twinframe.cypher.algebra import AggregateKind, Direction, Length, Span
+from twinframe.cypher.algebra import AggregateKind, Direction, Length
 from twinframe.cypher.size import take_tokens
+from twinframe.cypher.spans import Span
 from twinframe.cypher.tokens import NAMES, TokenKind
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from twinframe.cypher import algebra as al
 from twinframe.cypher import ast
 from twinframe.cypher.functions import FUNCTIONS_BY_NAME
 from twinframe.cypher.scope.columns import ComputedColumns
+from twinframe.cypher.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,7 +183,7 @@ class ExpressionBuilder(ABC):
 
 
 def join_balanced(
-    operator: al.BinaryOperator, operands: Sequence[al.Expression], span: al.Span | None
+    operator: al.BinaryOperator, operands: Sequence[al.Expression], span: Span | None
 ) -> al.Expression:
     """Join operands of an associative operator to a tree of least height, keeping their order."""
     if len(operands) == 1:

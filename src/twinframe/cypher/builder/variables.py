@@ -6,6 +6,7 @@ import dataclasses
 from functools import cache
 
 from twinframe.cypher import algebra as al
+from twinframe.cypher.spans import Span
 
 
 def find_variables(expression: al.Expression) -> frozenset[str]:
@@ -24,7 +25,7 @@ def find_variables(expression: al.Expression) -> frozenset[str]:
             pending.extend(value)
         elif isinstance(value, al.Argument):
             found.update(value.variables)
-        elif dataclasses.is_dataclass(value) and not isinstance(value, type | al.Span):
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type | Span):
             pending.extend(getattr(value, name) for name in _field_names(type(value)))
     return frozenset(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from typing import TYPE_CHECKING, NoReturn
 
-from twinframe.cypher.algebra import Span
+from twinframe.cypher.spans import Span
 from twinframe.cypher.tokens import NAMES, RESERVED, Token, TokenKind
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from twinframe.cypher import ast
-from twinframe.cypher.algebra import Direction, Length, PathKind, Span
+from twinframe.cypher.algebra import Direction, Length, PathKind
 from twinframe.cypher.parser.expressions import ExpressionParser
+from twinframe.cypher.spans import Span
 from twinframe.cypher.tokens import NAMES, TokenKind
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from twinframe.cypher.scope.patterns import PatternChecker
 from twinframe.cypher.static_types import UNKNOWN, Kind, StaticType
 
 if TYPE_CHECKING:
-    from twinframe.cypher.algebra import Span
+    from twinframe.cypher.spans import Span
 
 _MOST_COMPARISONS = 200_000
 """PERF: half a microsecond each; real queries need a few hundred."""

@@ -32,8 +32,8 @@ from twinframe.cypher.static_types import LOGICAL, UNKNOWN, Kind, StaticType
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from twinframe.cypher.algebra import Span
     from twinframe.cypher.errors import Source
+    from twinframe.cypher.spans import Span
     from twinframe.errors import QueryInvalid
 
 

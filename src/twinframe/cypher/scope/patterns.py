@@ -12,7 +12,7 @@ from twinframe.cypher.scope.expressions import Aggregation, ExpressionChecker
 from twinframe.cypher.static_types import UNKNOWN, Kind, StaticType
 
 if TYPE_CHECKING:
-    from twinframe.cypher.algebra import Span
+    from twinframe.cypher.spans import Span
 
 
 class PatternChecker(ExpressionChecker):

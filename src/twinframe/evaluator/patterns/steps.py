@@ -16,8 +16,8 @@ from twinframe.cypher.algebra import (
     PathKind,
     PathPattern,
     RelationshipPattern,
-    Span,
 )
+from twinframe.cypher.spans import Span
 
 
 @dataclass(frozen=True, slots=True)

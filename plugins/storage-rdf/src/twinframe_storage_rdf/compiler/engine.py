@@ -10,8 +10,9 @@ from itertools import islice
 
 from twinframe.cypher.algebra import Query
 from twinframe.errors import StorageBusy, StorageError
+from twinframe.evaluator.reader import GraphReader
 from twinframe.model.values import Node, Value
-from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
+from twinframe.storage.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import EVERYTHING, KEYS, NARROW, Abilities
@@ -86,7 +87,7 @@ class SparqlQuery(CompiledQuery):
 
     def run_json(
         self,
-        session: GraphSession,
+        session: GraphReader,
         parameters: Mapping[str, Value],
         *,
         after: int | str | None = None,
@@ -101,7 +102,7 @@ class SparqlQuery(CompiledQuery):
 
     def _read_page(
         self,
-        session: GraphSession,
+        session: GraphReader,
         parameters: Mapping[str, Value],
         after: int | str | None,
         skip: int,
@@ -117,10 +118,12 @@ class SparqlQuery(CompiledQuery):
         def read(start: str, count: int) -> Iterator[Row]:
             return self._run(self._body, session, parameters, 0, count, start)
 
-        return read_page(read, self._place, key, behind, limit, session.count_twins())
+        return read_page(
+            read, self._place, key, behind, limit, _read_session(session).count_twins()
+        )
 
     def run_rows(
-        self, session: GraphSession, parameters: Mapping[str, Value]
+        self, session: GraphReader, parameters: Mapping[str, Value]
     ) -> Iterator[tuple[Value, ...]]:
         """Result rows as values."""
         reads = _read_session(session)
@@ -145,7 +148,7 @@ class SparqlQuery(CompiledQuery):
     def _run(
         self,
         body: Template,
-        session: GraphSession,
+        session: GraphReader,
         parameters: Mapping[str, Value],
         skip: int,
         limit: int | None,
@@ -168,7 +171,7 @@ class SparqlQuery(CompiledQuery):
         rows = self._take(session, body.render(places, _build_finder(session)))
         return islice(rows, skip, None if limit is None else skip + limit)
 
-    def _take(self, session: GraphSession, text: str) -> Iterator[Row]:
+    def _take(self, session: GraphReader, text: str) -> Iterator[Row]:
         try:
             rows = _read_session(session).select(text)
         except StorageBusy:
@@ -295,7 +298,7 @@ def _rename(column: str, at: int) -> str:
     return f"({column} AS ?o{at})" if column.startswith("?") else column
 
 
-def _build_finder(session: GraphSession) -> Callable[[Models], Sequence[Iri]]:
+def _build_finder(session: GraphReader) -> Callable[[Models], Sequence[Iri]]:
     reads = _read_session(session)
 
     def find_models(models: Models) -> Sequence[Iri]:
@@ -309,7 +312,7 @@ def _build_finder(session: GraphSession) -> Callable[[Models], Sequence[Iri]]:
     return find_models
 
 
-def _read_session(session: GraphSession) -> RdfSession:
+def _read_session(session: GraphReader) -> RdfSession:
     if not isinstance(session, RdfSession):
         raise CannotRun("A session of another store.")
     return session

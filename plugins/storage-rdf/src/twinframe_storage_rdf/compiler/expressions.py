@@ -33,7 +33,7 @@ from twinframe.cypher.algebra import (
 )
 from twinframe.evaluator.constants import find_known
 from twinframe.model.values import Value
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW

@@ -12,7 +12,7 @@ from twinframe.cypher.algebra import (
     Subscript,
     Variable,
 )
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW

@@ -14,7 +14,7 @@ from twinframe.evaluator.functions.digitaltwins import is_of_model
 from twinframe.evaluator.labels import compile_labels, find_label_names
 from twinframe.model.ids import MODEL_LABEL, TWIN_LABEL
 from twinframe.model.values import Node
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import (

@@ -13,7 +13,7 @@ import orjson
 from twinframe.cypher.algebra import Query, ResultShape
 from twinframe.model.rendering import build_json
 from twinframe.model.values import Node, Path, Relationship, Value
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.composites import Composite, Shape

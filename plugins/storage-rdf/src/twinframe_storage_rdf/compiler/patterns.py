@@ -20,7 +20,7 @@ from twinframe.cypher.algebra import (
 )
 from twinframe.evaluator.labels import find_label_names
 from twinframe.model.ids import TWIN_LABEL
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW

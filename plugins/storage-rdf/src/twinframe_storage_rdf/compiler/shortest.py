@@ -30,11 +30,11 @@ from twinframe.cypher.algebra import (
     Unit,
     Variable,
 )
-from twinframe.evaluator.reader import Hop
+from twinframe.evaluator.reader import GraphReader, Hop
 from twinframe.model.ids import TWIN_LABEL
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Node, Path, Value
-from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow
+from twinframe.storage.engine import CannotRun, CompiledQuery, JsonRow
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.abilities import NARROW, Abilities, render_plain
 from twinframe_storage_rdf.mapping import GraphNames
@@ -118,7 +118,7 @@ class ShortestQuery(CompiledQuery):
 
     def run_json(
         self,
-        session: GraphSession,
+        session: GraphReader,
         parameters: Mapping[str, Value],
         *,
         after: int | str | None = None,
@@ -132,7 +132,7 @@ class ShortestQuery(CompiledQuery):
             yield render_row(self._columns, row), None
 
     def run_rows(
-        self, session: GraphSession, parameters: Mapping[str, Value]
+        self, session: GraphReader, parameters: Mapping[str, Value]
     ) -> Iterator[tuple[Value, ...]]:
         """Result rows as values."""
         if not isinstance(session, RdfSession):

@@ -19,7 +19,7 @@ from twinframe.cypher.algebra import (
     Reduce,
     Variable,
 )
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.elements import (
     build_let,

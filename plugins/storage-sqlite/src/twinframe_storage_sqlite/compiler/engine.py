@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from twinframe.cypher.algebra import Query
 from twinframe.errors import StorageError
+from twinframe.evaluator.reader import GraphReader
 from twinframe.model.values import Value
-from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
+from twinframe.storage.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, SqliteValue
 from twinframe_storage_sqlite.compiler.guards import find_trap
@@ -53,7 +54,7 @@ class SqliteQuery(CompiledQuery):
 
     def run_json(
         self,
-        session: GraphSession,
+        session: GraphReader,
         parameters: Mapping[str, Value],
         *,
         after: int | str | None = None,
@@ -76,7 +77,7 @@ class SqliteQuery(CompiledQuery):
             return cast("Iterator[JsonRow]", iter(_run_all(scans, text, bindings)))
         return cast("Iterator[JsonRow]", chain.from_iterable(_run_page(scans, text, bindings)))
 
-    def list_indexes(self, session: GraphSession, parameters: Mapping[str, Value]) -> Sequence[str]:
+    def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:
         """The indexes that SQLite would use for a page of 1,000 rows of the present graph."""
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
         self._bind_page(bindings, 0, 1000)
@@ -95,7 +96,7 @@ class SqliteQuery(CompiledQuery):
         bindings["page_limit"] = -1 if limit is None else limit
 
     def run_rows(
-        self, session: GraphSession, parameters: Mapping[str, Value]
+        self, session: GraphReader, parameters: Mapping[str, Value]
     ) -> Iterator[tuple[Value, ...]]:
         """Result rows as values."""
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
@@ -157,7 +158,7 @@ def _raise_trap(error: StorageError) -> None:
         raise trap from error
 
 
-def _read_scans(session: GraphSession) -> GraphScans:
+def _read_scans(session: GraphReader) -> GraphScans:
     if not isinstance(session, GraphScans):
         raise CannotRun("A session of another store.")
     return session

@@ -33,7 +33,7 @@ from twinframe.cypher.algebra import (
     Variable,
 )
 from twinframe.model.values import Value
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler import functions
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import compile_arithmetic, compile_minus, read_as

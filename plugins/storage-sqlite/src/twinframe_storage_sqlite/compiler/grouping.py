@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from twinframe.cypher.algebra import AggregateCall, AggregateKind
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.nested import render_list_key
 from twinframe_storage_sqlite.compiler.paths import render_path

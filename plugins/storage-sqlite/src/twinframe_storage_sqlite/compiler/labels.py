@@ -12,7 +12,7 @@ from typing import assert_never
 
 from twinframe.cypher.algebra import LabelAnd, LabelExpression, LabelName, LabelNot, LabelOr
 from twinframe.model.values import Value
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, Source, SqliteValue
 from twinframe_storage_sqlite.compiler.term import Term, read_table

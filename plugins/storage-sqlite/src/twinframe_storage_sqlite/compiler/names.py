@@ -16,10 +16,10 @@ from twinframe.cypher.algebra import (
     PathPattern,
     Project,
     Query,
-    Span,
     Unwind,
     Variable,
 )
+from twinframe.cypher.spans import Span
 
 
 def find_names(part: Expression) -> frozenset[str]:

@@ -35,7 +35,7 @@ from twinframe.cypher.algebra import (
     Unwind,
 )
 from twinframe.evaluator.constants import compile_constant
-from twinframe.storage.base import STORED_TIME, CannotRun
+from twinframe.storage.engine import STORED_TIME, CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.aggregates import compile_aggregate
 from twinframe_storage_sqlite.compiler.bindings import Source, build_count

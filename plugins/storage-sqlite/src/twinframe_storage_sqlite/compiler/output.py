@@ -15,7 +15,7 @@ import orjson
 
 from twinframe.cypher.algebra import Query, ResultShape
 from twinframe.model.values import Node, Path, Relationship, Value
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.paths import render_balanced, render_text
 from twinframe_storage_sqlite.compiler.select import Select

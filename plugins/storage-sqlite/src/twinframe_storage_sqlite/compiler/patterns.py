@@ -22,7 +22,7 @@ from twinframe.cypher.algebra import (
     RelationshipPattern,
     Variable,
 )
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Source
 from twinframe_storage_sqlite.compiler.comparison import compile_equal

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from twinframe.cypher.algebra import Direction, GraphPattern, PathKind, RelationshipPattern
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Source
 from twinframe_storage_sqlite.compiler.guards import render_trap

@@ -13,7 +13,7 @@ from typing import Final
 
 from twinframe.cypher.algebra import FunctionCall, ListExpression, Literal, MapExpression
 from twinframe.model.values import Value
-from twinframe.storage.base import CannotRun
+from twinframe.storage.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, Source, build_json
 from twinframe_storage_sqlite.compiler.elements import build_let
