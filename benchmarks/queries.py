@@ -24,12 +24,12 @@ from benchmarks.graph import Shape
 from benchmarks.report import Figure, Report
 from twinframe.app import open_graph
 from twinframe.app.installation import load_installation
-from twinframe.cypher.language import parse_query
-from twinframe.evaluator.limits import Limits
 from twinframe.graph import Graph
-from twinframe.planner.execution import Execution
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.language import parse_query
+from twinframe.query.plan.execution import Execution
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.settings import SqliteSettings

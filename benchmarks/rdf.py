@@ -21,11 +21,11 @@ import pyoxigraph
 from benchmarks.graph import Shape, fill
 from benchmarks.queries import QUESTIONS, Bindings, Question
 from benchmarks.report import Figure, Report
-from twinframe.cypher.language import parse_query
-from twinframe.evaluator.limits import Limits
-from twinframe.planner.execution import Execution, WholeExecution
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.language import parse_query
+from twinframe.query.plan.execution import Execution, WholeExecution
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.mapping import GraphNames

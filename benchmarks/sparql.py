@@ -18,13 +18,13 @@ from rich.table import Table
 
 from benchmarks.graph import Shape, build_twin, fill
 from benchmarks.queries import QUESTIONS, Question
-from twinframe.cypher.language import parse_query
-from twinframe.evaluator.limits import Limits
-from twinframe.planner.execution import Execution, WholeExecution
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
+from twinframe.query.engine import QueryEngine
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.language import parse_query
+from twinframe.query.plan.execution import Execution, WholeExecution
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe.storage.base import GraphTransaction, Work
-from twinframe.storage.engine import QueryEngine
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.engines.base import Engine
 from twinframe_storage_rdf.plugin import twinframe_query_engine

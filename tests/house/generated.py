@@ -10,18 +10,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.e2e.sdk_operations import render_operations_page
+from tests.house.pages.cypher import render_cypher_page
 from twinframe.app.installation import load_installation
 from twinframe.cli.reference import render_commands_page
 from twinframe.control.billing.offers import build_offers
 from twinframe.control.billing.reference import render_prices_page
 from twinframe.control.reference import render_roles_page
 from twinframe.control.states import render_states_page
-from twinframe.cypher.functions import FUNCTIONS as KNOWN
-from twinframe.cypher.reference import render_cypher_page
-from twinframe.evaluator.calls import SPECIAL
-from twinframe.evaluator.functions import FUNCTIONS as COMPUTED
 from twinframe.hooks.reference import render_hooks_page, render_settings_page
 from twinframe.mcp.reference import render_tools_page
+from twinframe.query.cypher.functions import FUNCTIONS as KNOWN
+from twinframe.query.evaluate.calls import SPECIAL
+from twinframe.query.evaluate.functions import FUNCTIONS as COMPUTED
 from twinframe.web.reference import (
     render_control_routes_page,
     render_errors_page,

@@ -14,20 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.tck.graph import TckGraph
-from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid
-from twinframe.evaluator.limits import Limits
-from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.graph.model_cache import ModelCache
 from twinframe.graph.temporal_members import TypingCache
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
-from twinframe.planner.execution import EvaluatedExecution, Execution, WholeExecution
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
+from twinframe.query.engine import CannotRun, QueryEngine
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.evaluate.member_typing import MemberTyping
+from twinframe.query.language import parse_query
+from twinframe.query.plan.execution import EvaluatedExecution, Execution, WholeExecution
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe.settings import QuerySettings
 from twinframe.storage.base import GraphSession, GraphStore
-from twinframe.storage.engine import CannotRun, QueryEngine
 from twinframe.storage.memory import MemoryStore
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.mapping import GraphNames

@@ -21,13 +21,13 @@ from tests.tck.label_models import (
     find_schemas,
 )
 from tests.tck.setup_parser import Create, Delete, Reading, Restart, parse_setup
-from twinframe.cypher import ast
-from twinframe.cypher.algebra import Direction, LabelAnd, LabelExpression, LabelName
-from twinframe.cypher.language import parse_query
-from twinframe.evaluator.engine import run
 from twinframe.model.comparison import name_type
 from twinframe.model.rendering import build_json
 from twinframe.model.values import JsonValue, Node, Path, Relationship, Value
+from twinframe.query.algebra import Direction, LabelAnd, LabelExpression, LabelName
+from twinframe.query.cypher import ast
+from twinframe.query.evaluate.engine import run
+from twinframe.query.language import parse_query
 from twinframe.storage.base import (
     GraphStore,
     GraphTransaction,

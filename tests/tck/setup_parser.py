@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from twinframe.cypher import ast
-from twinframe.cypher.errors import Source
-from twinframe.cypher.lexer import read_tokens
-from twinframe.cypher.options import FrontEndOptions
-from twinframe.cypher.parser.clauses import CypherParser
-from twinframe.cypher.tokens import TokenKind
+from twinframe.query.cypher import ast
+from twinframe.query.cypher.lexer import read_tokens
+from twinframe.query.cypher.parser.clauses import CypherParser
+from twinframe.query.cypher.tokens import TokenKind
+from twinframe.query.errors import Source
+from twinframe.query.options import FrontEndOptions
 
 _OPTIONS = FrontEndOptions(max_text_bytes=2**24, max_elements=2**20, max_height=2**20)
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from twinframe.cypher.errors import Source, find_position
-from twinframe.cypher.lexer import read_tokens
-from twinframe.cypher.tokens import Token, TokenKind
 from twinframe.errors import QueryInvalid
+from twinframe.query.cypher.lexer import read_tokens
+from twinframe.query.cypher.tokens import Token, TokenKind
+from twinframe.query.errors import Source, find_position
 
 _WRITING = frozenset({"CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH"})
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")

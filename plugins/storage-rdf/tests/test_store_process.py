@@ -25,8 +25,8 @@ from twinframe.errors import (
     StorageBusy,
     StorageFull,
 )
+from twinframe.query.engine import CannotRun
 from twinframe.storage.base import GraphStore
-from twinframe.storage.engine import CannotRun
 from twinframe.storage.triples import QueryForm
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.contracts.removal import BackupContract, RemovalContract

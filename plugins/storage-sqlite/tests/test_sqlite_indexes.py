@@ -10,8 +10,8 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from twinframe.cypher.language import parse_query
 from twinframe.errors import InvalidArgument
+from twinframe.query.language import parse_query
 from twinframe.storage.base import GraphTransaction, ModelRecord, TwinRecord
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
 from twinframe_storage_sqlite.settings import SqliteSettings

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinframe.cypher.algebra import LabelName
 from twinframe.errors import ModelReferenced
+from twinframe.query.algebra import LabelName
 from twinframe.storage.base import GraphTransaction
 from twinframe.testing.contracts.base import put, reading, run
 from twinframe.testing.factories import build_model_id, build_model_record, build_twin_record

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from twinframe.cypher.algebra import Direction, LabelName
 from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
@@ -20,6 +19,7 @@ from twinframe.errors import (
     QueryTimeout,
     StorageError,
 )
+from twinframe.query.algebra import Direction, LabelName
 from twinframe.storage.base import GraphTransaction, Work
 from twinframe.testing.contracts.base import put, run
 from twinframe.testing.factories import (

@@ -24,6 +24,7 @@ from twinframe.hooks.seams import (
 )
 from twinframe.hooks.sections import build_places, build_section_path, read_section_class
 from twinframe.permissions.base import PermissionProvider
+from twinframe.query.engine import QueryEngine
 from twinframe.resourcetypes.base import ResourceType
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import Configuration, Section, Settings, load_settings
@@ -31,7 +32,6 @@ from twinframe.settings.shape import KeyPath
 from twinframe.sites.base import ServiceFacts, Site
 from twinframe.storage.base import GraphStore
 from twinframe.storage.control import ControlStore
-from twinframe.storage.engine import QueryEngine
 from twinframe.storage.triples import SparqlEngine, TripleWriter
 
 CONTROL_NAME: Final = "control"

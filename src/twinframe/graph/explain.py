@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from twinframe.cypher.algebra import Operator, Query
-from twinframe.cypher.render import find_sources, render_operator, render_parts, render_query
-from twinframe.evaluator.limits import Limits
-from twinframe.evaluator.reader import GraphReader
-from twinframe.evaluator.run import Row
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
-from twinframe.planner.execution import Execution, PushedPart
-from twinframe.storage.engine import JsonRow
+from twinframe.query.algebra import Operator, Query
+from twinframe.query.engine import JsonRow
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.evaluate.run import Row
+from twinframe.query.plan.execution import Execution, PushedPart
+from twinframe.query.reader import GraphReader
+from twinframe.query.render import find_sources, render_operator, render_parts, render_query
 
 _COLUMNS: Final = ("plan", "pushed", "operators")
 

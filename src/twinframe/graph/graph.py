@@ -35,8 +35,8 @@ from twinframe.graph.twins import Twins
 from twinframe.instruments.base import Instruments
 from twinframe.memory import MemoryAccount
 from twinframe.model.clock import Clock, build_steady_clock, read_clock
+from twinframe.query.engine import QueryEngine
 from twinframe.settings import Settings
-from twinframe.storage.engine import QueryEngine
 from twinframe.storage.triples import TripleSupport
 
 _HOSTED_IDLE_SECONDS: Final = 10.0

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, cast
 
-from twinframe.cypher.algebra import Direction
 from twinframe.errors import TwinNotFound
-from twinframe.evaluator.reader import Hop
 from twinframe.graph.context import GraphContext
 from twinframe.graph.tokens import Continuation
 from twinframe.model.ids import parse_twin_id
 from twinframe.model.values import JsonValue, Node, Relationship
+from twinframe.query.algebra import Direction
+from twinframe.query.reader import Hop
 from twinframe.storage.base import GraphSession
 
 MOST_HOPS: Final = 3

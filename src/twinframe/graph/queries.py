@@ -23,7 +23,6 @@ from twinframe.errors import (
     QueryTimeout,
     TwinframeError,
 )
-from twinframe.evaluator.limits import Limits, Meter
 from twinframe.graph.context import GraphContext
 from twinframe.graph.paging import PageSizes
 from twinframe.graph.query_names import QueryWarning
@@ -34,8 +33,9 @@ from twinframe.graph.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.tokens import Continuation, TokenSigner
 from twinframe.instruments.base import Instruments, Level
 from twinframe.model.values import JsonValue, Value
+from twinframe.query.engine import CannotRun, JsonRow, QueryEngine
+from twinframe.query.evaluate.limits import Limits, Meter
 from twinframe.storage.base import GraphSession
-from twinframe.storage.engine import CannotRun, JsonRow, QueryEngine
 
 _OPERATION: Final = "query"
 _ROWS_A_UNIT: Final = 100

@@ -11,14 +11,14 @@ from typing import Final
 
 import orjson
 
-from twinframe.cypher.adt.errors import AdtSource
-from twinframe.cypher.algebra import Operator
-from twinframe.cypher.errors import Source, find_nearest, find_position
-from twinframe.cypher.language import Language
-from twinframe.cypher.spans import Span
 from twinframe.errors import QueryInvalid
 from twinframe.model.ids import MODEL_LABEL, TWIN_LABEL, build_model_name
-from twinframe.planner.mentions import Mention, MentionKind, find_mentions
+from twinframe.query.adt.errors import AdtSource
+from twinframe.query.algebra import Operator
+from twinframe.query.errors import Source, find_nearest, find_position
+from twinframe.query.language import Language
+from twinframe.query.plan.mentions import Mention, MentionKind, find_mentions
+from twinframe.query.spans import Span
 from twinframe.storage.base import GraphSession
 
 SYSTEM_MEMBERS: Final = frozenset(

@@ -7,10 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from twinframe.cypher.language import Language, ParsedQuery, parse_query
-from twinframe.cypher.options import FrontEndOptions
-from twinframe.cypher.render import render_query
-from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.graph.explain import ExplainExecution
 from twinframe.graph.model_cache import ModelCache
 from twinframe.graph.query_names import NameCache, NameCheck, QueryWarning
@@ -18,13 +14,17 @@ from twinframe.graph.query_watch import build_digest
 from twinframe.graph.short_runs import Pace
 from twinframe.graph.temporal_members import TypingCache
 from twinframe.model.values import Value
-from twinframe.planner.execution import Execution
-from twinframe.planner.optimize import optimize
-from twinframe.planner.plan_cache import PlanCache, PlanKey, build_plan_key
-from twinframe.planner.split import split
+from twinframe.query.engine import QueryEngine
+from twinframe.query.evaluate.member_typing import MemberTyping
+from twinframe.query.language import Language, ParsedQuery, parse_query
+from twinframe.query.options import FrontEndOptions
+from twinframe.query.plan.execution import Execution
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.plan_cache import PlanCache, PlanKey, build_plan_key
+from twinframe.query.plan.split import split
+from twinframe.query.render import render_query
 from twinframe.settings import QuerySettings
 from twinframe.storage.base import GraphSession
-from twinframe.storage.engine import QueryEngine
 
 _LONG: Final = 2_000
 _LONG_TURN: Final = threading.Lock()

@@ -6,10 +6,10 @@ from hashlib import blake2b
 from time import perf_counter, time
 from typing import Protocol
 
-from twinframe.cypher.language import detect_language
 from twinframe.instruments.base import QueryRun
 from twinframe.instruments.slow_queries import mask_literals
-from twinframe.planner.execution import Execution
+from twinframe.query.language import detect_language
+from twinframe.query.plan.execution import Execution
 
 _EVALUATOR = "evaluator"
 

@@ -13,8 +13,6 @@ from typing import Final, cast
 from twinframe.dtdl.interfaces import Interface, Property
 from twinframe.dtdl.schemas import ArraySchema, MapSchema, ObjectSchema, PrimitiveSchema, Schema
 from twinframe.errors import QueryInvalid
-from twinframe.evaluator.member_typing import Convert, MemberTyping
-from twinframe.evaluator.reader import GraphReader
 from twinframe.graph.model_cache import ModelCache, ModelView
 from twinframe.graph.temporal_names import TemporalNames, read_temporal_names
 from twinframe.model.temporal.durations import Duration
@@ -26,6 +24,8 @@ from twinframe.model.temporal.parsing import (
     parse_time,
 )
 from twinframe.model.values import JsonValue, Value
+from twinframe.query.evaluate.member_typing import Convert, MemberTyping
+from twinframe.query.reader import GraphReader
 from twinframe.storage.base import GraphSession
 
 _PARSERS: Final[Mapping[str, Callable[[str], Date | DateTime | Time | Duration]]] = {

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from twinframe.evaluator.member_typing import Declared
+from twinframe.query.evaluate.member_typing import Declared
 from twinframe.storage.base import GraphSession
 
 TEMPORAL_SCHEMAS: Final = frozenset({"date", "dateTime", "time", "duration"})

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from twinframe.diagnosis.findings import Finding
     from twinframe.events.sinks import EventSink
     from twinframe.permissions.base import PermissionProvider
+    from twinframe.query.engine import QueryEngine
     from twinframe.resourcetypes.base import ResourceType
     from twinframe.settings import AuthorizationSettings, Section
     from twinframe.sites.base import ServiceFacts, Site
     from twinframe.storage.base import GraphStore
     from twinframe.storage.control import ControlStore
-    from twinframe.storage.engine import QueryEngine
     from twinframe.storage.triples import SparqlEngine, TripleWriter
 
 hookspec = pluggy.HookspecMarker("twinframe")

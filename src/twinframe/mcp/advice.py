@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import orjson
 
-from twinframe.cypher.errors import find_nearest
 from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
@@ -34,6 +33,7 @@ from twinframe.mcp.errors import BadArguments
 from twinframe.mcp.names import list_some, suggest_model
 from twinframe.mcp.tool import Tool, Toolbox
 from twinframe.model.ids import build_model_name
+from twinframe.query.errors import find_nearest
 
 _CANDIDATES: Final = 500
 _PREFIX: Final = 3

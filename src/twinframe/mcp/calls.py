@@ -16,7 +16,6 @@ import orjson
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
 from twinframe.admission.rates import CallerRates, Kind
-from twinframe.cypher.errors import render_suggestion
 from twinframe.errors import QueryTimeout, TwinframeError
 from twinframe.mcp.access import CURRENT_ERRAND, spend_call
 from twinframe.mcp.advice import build_advice
@@ -29,6 +28,7 @@ from twinframe.mcp.errors import (
     clean_text,
 )
 from twinframe.mcp.tool import Answer, Tool, Toolbox
+from twinframe.query.errors import render_suggestion
 
 logger = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from twinframe.cypher.errors import find_position
 from twinframe.graph.outlines import Outlines
 from twinframe.graph.query_names import QueryWarning
 from twinframe.model.values import JsonValue
+from twinframe.query.errors import find_position
 
 _MEMBER: Final = re.compile(r"\.\s*`?(\w+)")
 _OWNER: Final = re.compile(r"(\w+)`?\s*$")

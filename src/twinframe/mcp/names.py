@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from twinframe.cypher.errors import find_nearest
 from twinframe.errors import InvalidArgument
 from twinframe.graph.outlines import Outlines
 from twinframe.model.ids import build_model_name
 from twinframe.model.values import JsonValue
+from twinframe.query.errors import find_nearest
 
 _MOST: Final = 5
 _LONGEST: Final = 200

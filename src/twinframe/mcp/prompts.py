@@ -18,11 +18,11 @@ from mcp_types import (
     TextContent,
 )
 
-from twinframe.cypher.errors import render_suggestion
 from twinframe.errors import InvalidArgument, MissingArgument
 from twinframe.mcp.describing import read_digest
 from twinframe.mcp.errors import clean_text
 from twinframe.mcp.tool import Toolbox
+from twinframe.query.errors import render_suggestion
 
 _DIGEST_TOKENS: Final = 2000
 _LONGEST: Final = 4000

@@ -9,15 +9,15 @@ from typing import TypeVar, cast
 
 import orjson
 
-from twinframe.cypher.algebra import (
+from twinframe.errors import QueryTimeout
+from twinframe.model.ids import MODEL_LABEL, build_labels
+from twinframe.model.values import Node, Relationship
+from twinframe.query.algebra import (
     Direction,
     LabelExpression,
 )
-from twinframe.errors import QueryTimeout
-from twinframe.evaluator.labels import compile_labels, find_label_names
-from twinframe.evaluator.reader import Hop
-from twinframe.model.ids import MODEL_LABEL, build_labels
-from twinframe.model.values import Node, Relationship
+from twinframe.query.evaluate.labels import compile_labels, find_label_names
+from twinframe.query.reader import Hop
 from twinframe.storage.base import (
     GraphSession,
     GraphTransaction,

@@ -13,9 +13,9 @@ from typing import Final, TypeVar
 
 from twinframe.errors import LimitExceeded, StorageError, StorageFull, TwinframeError
 from twinframe.instruments.base import Instruments, Level
+from twinframe.query.engine import CannotRun
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, Placement, Work
-from twinframe.storage.engine import CannotRun
 from twinframe.storage.runner_reads import ReadThreads
 from twinframe.storage.runner_writes import WriteThread
 

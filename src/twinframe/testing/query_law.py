@@ -12,12 +12,13 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
-from twinframe.cypher.algebra import Query
-from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid
-from twinframe.evaluator.engine import run as evaluate
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Node, Relationship, Value
+from twinframe.query.algebra import Query
+from twinframe.query.engine import CannotRun, QueryEngine
+from twinframe.query.evaluate.engine import run as evaluate
+from twinframe.query.language import parse_query
 from twinframe.storage.base import (
     GraphSession,
     GraphStore,
@@ -26,7 +27,6 @@ from twinframe.storage.base import (
     RelationshipRecord,
     TwinRecord,
 )
-from twinframe.storage.engine import CannotRun, QueryEngine
 
 TwinSketch: TypeAlias = tuple[str, str, Mapping[str, Any]]
 """Id, model and contents of a twin."""

@@ -15,7 +15,7 @@ TABLES = (
     "tests/unit/web/test_guard.py",
     "tests/unit/graph/test_hostile_ids.py",
     "tests/unit/graph/test_places.py",
-    "tests/unit/cypher/test_hostile_text.py",
+    "tests/unit/query/cypher/test_hostile_text.py",
     "tests/unit/model/test_patches.py",
     "tests/unit/model/test_json.py",
     "tests/unit/graph/test_tokens.py",

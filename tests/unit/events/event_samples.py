@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 
-from twinframe.evaluator.functions.digitaltwins import holds_model
 from twinframe.events.changes import build_patch_changes
 from twinframe.events.envelope import (
     EventType,
@@ -17,6 +16,7 @@ from twinframe.events.envelope import (
 )
 from twinframe.events.event import Event
 from twinframe.model.patches import parse_patch
+from twinframe.query.evaluate.functions.digitaltwins import holds_model
 
 TIME = "2024-01-31T12:00:00.0000000Z"
 ROOM = "dtmi:example:Room;1"

@@ -15,9 +15,9 @@ import pytest
 from tests.storages import choose, require
 from twinframe.graph import Graph
 from twinframe.model.clock import render_update_time
+from twinframe.query.engine import QueryEngine
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
-from twinframe.storage.engine import QueryEngine
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import ROOM, build_building_interfaces, build_twin_document
 from twinframe.testing.inline_runner import InlineRunner

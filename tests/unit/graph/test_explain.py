@@ -7,10 +7,10 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from twinframe.cypher.language import parse_query
 from twinframe.graph.explain import build_operators
-from twinframe.planner.execution import PushedPart
-from twinframe.planner.optimize import optimize
+from twinframe.query.language import parse_query
+from twinframe.query.plan.execution import PushedPart
+from twinframe.query.plan.optimize import optimize
 
 TEXTS = (
     "RETURN 1 AS n",

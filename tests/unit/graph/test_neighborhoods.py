@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.graph.conftest import World
-from twinframe.cypher.algebra import Direction
 from twinframe.errors import InvalidArgument, InvalidContinuationToken, TwinNotFound
 from twinframe.graph import neighborhood
 from twinframe.graph.neighborhood import Neighborhood, Walk
+from twinframe.query.algebra import Direction
 from twinframe.settings import Settings
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import ROOM, SENSOR, SPACE, build_building_interfaces

@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 import pytest
 
-from twinframe.cypher.algebra import Query
 from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
@@ -20,9 +19,10 @@ from twinframe.errors import (
 from twinframe.graph import Graph
 from twinframe.graph.spool import SpoolWriter
 from twinframe.model.values import Value
+from twinframe.query.algebra import Query
+from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphSession
-from twinframe.storage.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 from twinframe.testing.factories import FLOOR, SENSOR, build_interface
 from twinframe.testing.inline_runner import InlineRunner
 

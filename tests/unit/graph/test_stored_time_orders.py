@@ -8,13 +8,13 @@ import orjson
 import pytest
 
 from tests.unit.graph.conftest import find_engine
-from twinframe.cypher.language import parse_query
-from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.graph import Graph
 from twinframe.graph.model_cache import ModelCache
 from twinframe.graph.temporal_members import TypingCache
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
+from twinframe.query.evaluate.member_typing import MemberTyping
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe.storage.base import GraphTransaction, ModelRecord, TwinRecord
 from twinframe.testing.factories import build_interface
 from twinframe.testing.inline_runner import InlineRunner

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from twinframe.cypher.algebra import Direction
 from twinframe.errors import LimitExceeded, QueryTimeout, StorageBusy, StorageError, TwinframeError
+from twinframe.query.algebra import Direction
+from twinframe.query.engine import CannotRun
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import GraphSession, Placement, StoreTraits
-from twinframe.storage.engine import CannotRun
 from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
 from twinframe.storage.runner_reads import ReadLine, ReadThreads

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import orjson
 
-from twinframe.cypher.vocabulary import (
+from twinframe.model.values import JsonValue
+from twinframe.query.cypher.vocabulary import (
     Vocabulary,
     build_cypher_vocabulary,
     build_vendor_vocabulary,
 )
-from twinframe.model.values import JsonValue
 
 
 def render_language() -> bytes:

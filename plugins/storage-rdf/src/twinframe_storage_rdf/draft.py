@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
+from twinframe.query.engine import CannotRun
 from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
-from twinframe.storage.engine import CannotRun
 from twinframe_storage_rdf.differences import Differences, State
 from twinframe_storage_rdf.engines.base import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache

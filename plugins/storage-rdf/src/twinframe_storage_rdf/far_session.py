@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Final, Generic, TypeVar
 
-from twinframe.cypher.algebra import Direction, LabelExpression
-from twinframe.evaluator.reader import Hop
 from twinframe.model.values import Node
+from twinframe.query.algebra import Direction, LabelExpression
+from twinframe.query.reader import Hop
 from twinframe_storage_rdf.engines.base import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.queries import Queries

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from twinframe import hookimpl
 from twinframe.diagnosis.findings import Finding
+from twinframe.query.engine import QueryEngine
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore
-from twinframe.storage.engine import QueryEngine
 from twinframe.storage.triples import SparqlEngine, TripleWriter
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine

@@ -9,11 +9,11 @@ from typing import cast
 
 import orjson
 
-from twinframe.cypher.algebra import Direction, LabelExpression
-from twinframe.evaluator.labels import compile_labels, find_label_names
-from twinframe.evaluator.reader import Hop
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.values import Node, Relationship
+from twinframe.query.algebra import Direction, LabelExpression
+from twinframe.query.evaluate.labels import compile_labels, find_label_names
+from twinframe.query.reader import Hop
 from twinframe.storage.base import (
     GraphSession,
     IncomingRelationship,

@@ -10,7 +10,7 @@ from typing import Final
 from weakref import WeakSet
 
 from twinframe.errors import QueryTimeout, StorageDamaged
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe.storage.turns import share_turns
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import Differences, State, parse_differences

@@ -11,12 +11,12 @@ from typing import Any
 import orjson
 import pytest
 
-from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid, StorageBusy, StorageError
-from twinframe.evaluator.limits import Limits
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe.testing import query_corpora
 from twinframe.testing.query_corpora import PARAMETERS
 from twinframe.testing.query_law import ODD_EDGES, ODD_TWINS, LawGraph, QueryLaw, write_graph

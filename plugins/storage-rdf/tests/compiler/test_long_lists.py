@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinframe.cypher.language import parse_query
-from twinframe.evaluator.limits import Limits
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe_storage_rdf.compiler.abilities import EVERYTHING, JOINS, Abilities
 from twinframe_storage_rdf.compiler.bindings import MOST_MEMBERS
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine

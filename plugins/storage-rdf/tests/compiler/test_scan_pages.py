@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from twinframe.cypher.language import parse_query
-from twinframe.planner.optimize import optimize
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
 from twinframe.testing.contracts.base import put
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf.building import build_store

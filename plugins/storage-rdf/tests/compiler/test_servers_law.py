@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from twinframe.cypher.language import parse_query
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing import query_corpora
 from twinframe.testing.query_corpora import PARAMETERS

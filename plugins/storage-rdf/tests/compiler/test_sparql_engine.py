@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinframe.cypher.algebra import Literal, Project, Query, ResultShape, Unit
-from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid
-from twinframe.evaluator.limits import Limits
 from twinframe.model.values import Node, Relationship, Value
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
+from twinframe.query.algebra import Literal, Project, Query, ResultShape, Unit
+from twinframe.query.engine import CannotRun, CompiledQuery
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe.storage.base import GraphTransaction
-from twinframe.storage.engine import CannotRun, CompiledQuery
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine

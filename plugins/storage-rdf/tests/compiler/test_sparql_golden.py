@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from twinframe.cypher.language import parse_query
 from twinframe.model.values import Value
-from twinframe.planner.optimize import optimize
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.mapping import GraphNames
 

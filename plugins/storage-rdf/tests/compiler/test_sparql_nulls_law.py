@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinframe.planner.optimize import optimize
+from twinframe.query.plan.optimize import optimize
 from twinframe.testing.null_corpora import JOINED, NULLS, PLACES, SOURCES, TESTS, build_null_query
 from twinframe.testing.query_corpora import PARAMETERS
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from twinframe import hookimpl
 from twinframe.diagnosis.findings import Finding
+from twinframe.query.engine import QueryEngine
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore
 from twinframe.storage.control import ControlStore
-from twinframe.storage.engine import QueryEngine
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 from twinframe_storage_sqlite.control_store import SqliteControlStore
 from twinframe_storage_sqlite.findings import list_findings

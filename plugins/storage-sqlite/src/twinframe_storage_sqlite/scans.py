@@ -9,11 +9,11 @@ from typing import Any, Final
 import apsw
 import orjson
 
-from twinframe.cypher.algebra import Direction, LabelExpression
-from twinframe.evaluator.labels import compile_labels, find_label_names
-from twinframe.evaluator.reader import GraphReader, Hop
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.values import Node, Relationship
+from twinframe.query.algebra import Direction, LabelExpression
+from twinframe.query.evaluate.labels import compile_labels, find_label_names
+from twinframe.query.reader import GraphReader, Hop
 from twinframe.storage.turns import Turns
 from twinframe_storage_sqlite.labels import LabelSets, read_label_sets
 from twinframe_storage_sqlite.statements import Row, SqlValue, StatementRunner

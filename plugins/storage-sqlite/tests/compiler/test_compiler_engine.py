@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinframe.cypher.algebra import Literal, Project, Query, ResultShape, Unit
-from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid, QueryTimeout
 from twinframe.model.values import Node, Relationship, Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import Literal, Project, Query, ResultShape, Unit
+from twinframe.query.engine import CannotRun
+from twinframe.query.language import parse_query
 from twinframe_storage_sqlite.compiler.bindings import build_prefix_end
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
 from twinframe_storage_sqlite.compiler.paths import render_path

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinframe.planner.optimize import optimize
+from twinframe.query.plan.optimize import optimize
 
 LEAVES = (
     *("a.x", "a.`a b`", "a.y", "b.x", "b.k", "a.x.k", "b.y.x", "r.w", "a.$dtId", "b.$dtId"),

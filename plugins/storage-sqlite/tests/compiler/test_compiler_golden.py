@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from twinframe.cypher.language import parse_query
 from twinframe.model.values import Value
+from twinframe.query.language import parse_query
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 
 GOLDEN = Path(__file__).with_name("golden.sql")

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid
-from twinframe.evaluator.engine import run as evaluate
-from twinframe.planner.optimize import optimize
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.engine import run as evaluate
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
 from twinframe.testing.query_corpora import (
     AGGREGATES,
     ARITHMETIC,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinframe.cypher.language import parse_query
 from twinframe.model.values import Value
-from twinframe.planner.optimize import optimize
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
 from twinframe_storage_sqlite.indexes import create_index
 from twinframe_storage_sqlite.session import SqliteSession

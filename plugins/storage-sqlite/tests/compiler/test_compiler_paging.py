@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from twinframe.cypher.language import parse_query
+from twinframe.query.language import parse_query
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
 from twinframe_storage_sqlite.session import SqliteSession
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from twinframe.cypher.functions import FUNCTIONS
-from twinframe.cypher.language import parse_query
-from twinframe.storage.engine import CannotRun
+from twinframe.query.cypher.functions import FUNCTIONS
+from twinframe.query.engine import CannotRun
+from twinframe.query.language import parse_query
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 
 TEMPORAL = [one for one in FUNCTIONS if one.group == "Temporal"]

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinframe.cypher.language import parse_query
 from twinframe.errors import LimitExceeded, QueryInvalid
-from twinframe.evaluator.limits import Limits
 from twinframe.model.values import Value
-from twinframe.planner.execution import WholeExecution
-from twinframe.planner.optimize import optimize
-from twinframe.planner.split import split
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.language import parse_query
+from twinframe.query.plan.execution import WholeExecution
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 
 PARAMETERS: Mapping[str, Value] = {"i": 1, "s": "foo", "l": [1, "foo", None, 2.5, [1]], "k": "x"}

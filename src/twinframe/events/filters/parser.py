@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NoReturn
 
-from twinframe.cypher.adt.lexer import read_tokens
-from twinframe.cypher.errors import Source, render_suggestion
-from twinframe.cypher.options import FrontEndOptions
-from twinframe.cypher.parser.cursor import Cursor
-from twinframe.cypher.size import take_tokens
-from twinframe.cypher.tokens import NAMES, Token, TokenKind
 from twinframe.dtdl.dtmi import is_dtmi
 from twinframe.errors import EventRouteFilterInvalid, QueryInvalid
 from twinframe.events.filters import ast
 from twinframe.model.values import JsonValue
+from twinframe.query.adt.lexer import read_tokens
+from twinframe.query.cypher.parser.cursor import Cursor
+from twinframe.query.cypher.size import take_tokens
+from twinframe.query.cypher.tokens import NAMES, Token, TokenKind
+from twinframe.query.errors import Source, render_suggestion
+from twinframe.query.options import FrontEndOptions
 
 _OPTIONS: Final = FrontEndOptions(max_words=1000, max_constants=1000, max_depth=32, max_height=64)
 

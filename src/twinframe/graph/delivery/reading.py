@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Final
 
 from twinframe.dtdl.dtmi import parse_versionless
-from twinframe.evaluator.functions.digitaltwins import holds_model
 from twinframe.events.event import Event
 from twinframe.events.filters import Filter
 from twinframe.graph.context import GraphContext
 from twinframe.graph.model_cache import ModelCache, ModelView
 from twinframe.graph.paging import gather
+from twinframe.query.evaluate.functions.digitaltwins import holds_model
 from twinframe.storage.base import GraphSession, OutboxEvent
 
 # PERF: some 10 us an event to parse and filter it; the event loop stops for less than 1 ms.

@@ -15,7 +15,6 @@ from typing import Final
 
 import orjson
 
-from twinframe.cypher.algebra import LabelName
 from twinframe.graph.portable.sections import (
     DeletedModel,
     Header,
@@ -25,6 +24,7 @@ from twinframe.graph.portable.sections import (
     render_section,
 )
 from twinframe.graph.twin_documents import list_parts
+from twinframe.query.algebra import LabelName
 from twinframe.storage.base import GraphSession, ModelRecord, RelationshipRecord
 
 _AT_ONCE: Final = 1000

@@ -9,7 +9,6 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from twinframe.cypher.algebra import Direction
 from twinframe.graph.neighborhood import MOST_RELATIONSHIPS, Neighborhood, Walk, read_model_id
 from twinframe.mcp.arguments import Arguments, Limit, Token, TwinId
 from twinframe.mcp.budget import Shortening, measure
@@ -17,6 +16,7 @@ from twinframe.mcp.describing import read_digest
 from twinframe.mcp.names import find_models, warn_of_relationships
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
 from twinframe.model.values import JsonValue, Node, Relationship
+from twinframe.query.algebra import Direction
 
 _STALE: Final = 1.0
 _DIRECTIONS: Final = {

@@ -9,7 +9,6 @@ from typing import Annotated, Final
 import orjson
 from pydantic import Field
 
-from twinframe.cypher.language import detect_language, parse_query
 from twinframe.errors import InvalidArgument, LimitExceeded, QueryInvalid, QueryTimeout
 from twinframe.graph.query_names import QueryWarning
 from twinframe.mcp.arguments import Arguments, FullValues, Limit, Parameters, Token
@@ -18,6 +17,7 @@ from twinframe.mcp.components import find_misplaced, found_nothing
 from twinframe.mcp.corrections import correct_names
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
 from twinframe.model.values import JsonValue
+from twinframe.query.language import detect_language, parse_query
 
 _MOST_PATHS: Final = 20
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from twinframe.cypher.algebra import LabelExpression, LabelName
 from twinframe.errors import ModelAlreadyExists, ModelNotFound, ModelReferenced
 from twinframe.model.values import JsonValue
+from twinframe.query.algebra import LabelExpression, LabelName
 from twinframe.storage.base import GraphStore, GraphTransaction
 from twinframe.testing.contracts.base import (
     EXACT,

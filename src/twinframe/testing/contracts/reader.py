@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from twinframe.cypher.algebra import (
+from twinframe.query.algebra import (
     Direction,
     LabelAnd,
     LabelExpression,

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from twinframe.errors import PreconditionFailed, QueryTimeout, TwinframeError
+from twinframe.query.engine import CannotRun
 from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, OutboxEvent, Work
-from twinframe.storage.engine import CannotRun
 from twinframe.testing.contracts.base import StoreContract, put, reading, run, run_all
 from twinframe.testing.factories import (
     build_model_id,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twinframe.cypher.algebra import AggregateCall, AggregateKind
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import AggregateCall, AggregateKind
+from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.term import (
     DOUBLE_TYPE,

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from twinframe.errors import InvalidArgument, QueryInvalid
 from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf.compiler.abilities import render_plain
 from twinframe_storage_rdf.terms import Iri, render_iri, render_string, render_term
 from twinframe_storage_rdf.vocabulary import BASE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.bindings import (
     EXACT,

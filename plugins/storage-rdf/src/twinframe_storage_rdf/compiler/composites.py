@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from twinframe.cypher.algebra import (
+from twinframe.model.values import Value
+from twinframe.query.algebra import (
     Expression,
     FunctionCall,
     ListExpression,
@@ -20,9 +21,8 @@ from twinframe.cypher.algebra import (
     PathPattern,
     Variable,
 )
-from twinframe.evaluator.constants import find_known
-from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.constants import find_known
 from twinframe_storage_rdf.compiler.term import Term
 
 LARGEST = 64

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from twinframe.cypher.algebra import (
+from twinframe.model.values import Value
+from twinframe.query.algebra import (
     Binary,
     BinaryOperator,
     Expression,
@@ -12,7 +13,6 @@ from twinframe.cypher.algebra import (
     Parameter,
     Variable,
 )
-from twinframe.model.values import Value
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import JOINS, NARROW
 from twinframe_storage_rdf.compiler.bindings import (

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from twinframe.cypher.algebra import Query
 from twinframe.errors import StorageBusy, StorageError
-from twinframe.evaluator.reader import GraphReader
 from twinframe.model.values import Node, Value
-from twinframe.storage.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
+from twinframe.query.algebra import Query
+from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
+from twinframe.query.reader import GraphReader
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import EVERYTHING, KEYS, NARROW, Abilities

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from twinframe.cypher.algebra import Expression, Literal, Property, Subscript, Variable
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import Expression, Literal, Property, Subscript, Variable
+from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.group import Group

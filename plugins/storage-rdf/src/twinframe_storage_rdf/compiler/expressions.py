@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import assert_never
 
-from twinframe.cypher.algebra import (
+from twinframe.model.values import Value
+from twinframe.query.algebra import (
     Binary,
     BinaryOperator,
     Case,
@@ -31,9 +32,8 @@ from twinframe.cypher.algebra import (
     UnaryOperator,
     Variable,
 )
-from twinframe.evaluator.constants import find_known
-from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.constants import find_known
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twinframe.cypher.algebra import (
+from twinframe.query.algebra import (
     Expression,
     FunctionCall,
     Literal,
@@ -12,7 +12,7 @@ from twinframe.cypher.algebra import (
     Subscript,
     Variable,
 )
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from twinframe.evaluator.kinds import (
+from twinframe.model.values import Value
+from twinframe.query.evaluate.kinds import (
     BOOLEAN,
     FLOAT,
     INTEGER,
@@ -21,7 +22,6 @@ from twinframe.evaluator.kinds import (
     STRING,
     find_kind,
 )
-from twinframe.model.values import Value
 
 __all__ = [
     "BOOLEAN",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from twinframe.cypher.algebra import LabelAnd, LabelExpression, LabelName, LabelNot, LabelOr
-from twinframe.cypher.render import render_labels as render_label_text
-from twinframe.evaluator.functions.digitaltwins import is_of_model
-from twinframe.evaluator.labels import compile_labels, find_label_names
 from twinframe.model.ids import MODEL_LABEL, TWIN_LABEL
 from twinframe.model.values import Node
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import LabelAnd, LabelExpression, LabelName, LabelNot, LabelOr
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.functions.digitaltwins import is_of_model
+from twinframe.query.evaluate.labels import compile_labels, find_label_names
+from twinframe.query.render import render_labels as render_label_text
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from twinframe.cypher.algebra import Filter, Match, Operator, Project, Query, Unit
-from twinframe.evaluator.analysis import find_mentioned
+from twinframe.query.algebra import Filter, Match, Operator, Project, Query, Unit
+from twinframe.query.evaluate.analysis import find_mentioned
 
 
 def find_needed(query: Query) -> frozenset[str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from twinframe.cypher.algebra import (
+from twinframe.model.values import Value
+from twinframe.query.algebra import (
     Aggregate,
     Apply,
     Argument,
@@ -30,10 +31,9 @@ from twinframe.cypher.algebra import (
     Unit,
     Unwind,
 )
-from twinframe.evaluator.analysis import find_conjuncts
-from twinframe.evaluator.constants import find_known
-from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.analysis import find_conjuncts
+from twinframe.query.evaluate.constants import find_known
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.aggregates import compile_aggregate
 from twinframe_storage_rdf.compiler.bindings import (

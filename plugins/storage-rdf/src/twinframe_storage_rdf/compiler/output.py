@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from twinframe.cypher.algebra import Query, ResultShape
 from twinframe.model.rendering import build_json
 from twinframe.model.values import Node, Path, Relationship, Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import Query, ResultShape
+from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.composites import Composite, Shape

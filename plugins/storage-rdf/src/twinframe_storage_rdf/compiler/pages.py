@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from twinframe.cypher.algebra import (
+from twinframe.query.algebra import (
     Binary,
     BinaryOperator,
     Expression,
@@ -18,7 +18,7 @@ from twinframe.cypher.algebra import (
     Project,
     Query,
 )
-from twinframe.evaluator.analysis import find_conjuncts
+from twinframe.query.evaluate.analysis import find_conjuncts
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.bindings import render_scalar
 from twinframe_storage_rdf.terms import Row

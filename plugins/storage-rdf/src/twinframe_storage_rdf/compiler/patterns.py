@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-from twinframe.cypher.algebra import (
+from twinframe.model.ids import TWIN_LABEL
+from twinframe.query.algebra import (
     Binary,
     BinaryOperator,
     Direction,
@@ -18,9 +19,8 @@ from twinframe.cypher.algebra import (
     RelationshipPattern,
     Variable,
 )
-from twinframe.evaluator.labels import find_label_names
-from twinframe.model.ids import TWIN_LABEL
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.labels import find_label_names
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.composites import Composite
 from twinframe_storage_rdf.compiler.group import Group, Statement

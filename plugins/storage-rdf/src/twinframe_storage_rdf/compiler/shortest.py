@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final, TypeAlias
 
-from twinframe.cypher.algebra import (
+from twinframe.model.ids import TWIN_LABEL
+from twinframe.model.rendering import render_row
+from twinframe.model.values import Node, Path, Value
+from twinframe.query.algebra import (
     Direction,
     Expression,
     FunctionCall,
@@ -30,11 +33,8 @@ from twinframe.cypher.algebra import (
     Unit,
     Variable,
 )
-from twinframe.evaluator.reader import GraphReader, Hop
-from twinframe.model.ids import TWIN_LABEL
-from twinframe.model.rendering import render_row
-from twinframe.model.values import Node, Path, Value
-from twinframe.storage.engine import CannotRun, CompiledQuery, JsonRow
+from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow
+from twinframe.query.reader import GraphReader, Hop
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.abilities import NARROW, Abilities, render_plain
 from twinframe_storage_rdf.mapping import GraphNames

@@ -30,7 +30,7 @@ from twinframe.errors import (
     StorageError,
     StorageFull,
 )
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
 from twinframe_storage_rdf.engines.base import Change, Engine, Question, build_timeout
 from twinframe_storage_rdf.engines.results import parse_pieces, parse_rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from twinframe.cypher.algebra import AggregateCall, AggregateKind
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import AggregateCall, AggregateKind
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import read_as
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler

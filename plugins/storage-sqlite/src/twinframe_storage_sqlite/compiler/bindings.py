@@ -14,7 +14,7 @@ import orjson
 
 from twinframe.errors import QueryInvalid
 from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 
 SqliteValue = None | int | float | str | bytes
 Transform = Callable[[Value], SqliteValue]

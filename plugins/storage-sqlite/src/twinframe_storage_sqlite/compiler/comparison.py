@@ -8,7 +8,7 @@ otherwise it is 0 or NULL. That is all a condition needs, and lets SQLite use an
 
 from __future__ import annotations
 
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, build_flat_json, build_json
 from twinframe_storage_sqlite.compiler.guards import render_trap

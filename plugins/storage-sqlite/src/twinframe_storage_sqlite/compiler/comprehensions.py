@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from twinframe.cypher.algebra import (
+from twinframe.query.algebra import (
     Expression,
     ListComprehension,
     Quantifier,
@@ -19,7 +19,7 @@ from twinframe.cypher.algebra import (
     Reduce,
     Variable,
 )
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.elements import (
     build_let,

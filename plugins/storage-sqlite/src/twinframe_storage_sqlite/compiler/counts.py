@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from twinframe.cypher.algebra import AggregateCall, AggregateKind, Variable
+from twinframe.query.algebra import AggregateCall, AggregateKind, Variable
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.term import Term

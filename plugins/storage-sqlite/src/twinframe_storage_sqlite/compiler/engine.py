@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, cast
 
-from twinframe.cypher.algebra import Query
 from twinframe.errors import StorageError
-from twinframe.evaluator.reader import GraphReader
 from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
+from twinframe.query.algebra import Query
+from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
+from twinframe.query.reader import GraphReader
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, SqliteValue
 from twinframe_storage_sqlite.compiler.guards import find_trap

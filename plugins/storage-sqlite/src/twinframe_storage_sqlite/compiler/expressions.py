@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from twinframe.cypher.algebra import (
+from twinframe.model.values import Value
+from twinframe.query.algebra import (
     Binary,
     BinaryOperator,
     Case,
@@ -32,8 +33,7 @@ from twinframe.cypher.algebra import (
     UnaryOperator,
     Variable,
 )
-from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import functions
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import compile_arithmetic, compile_minus, read_as

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from twinframe.cypher.algebra import FunctionCall, Literal, Parameter, Property, Subscript, Variable
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import FunctionCall, Literal, Parameter, Property, Subscript, Variable
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import read_as
 from twinframe_storage_sqlite.compiler.bindings import Bindings

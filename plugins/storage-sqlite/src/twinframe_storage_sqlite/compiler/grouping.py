@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from twinframe.cypher.algebra import AggregateCall, AggregateKind
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import AggregateCall, AggregateKind
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.nested import render_list_key
 from twinframe_storage_sqlite.compiler.paths import render_path

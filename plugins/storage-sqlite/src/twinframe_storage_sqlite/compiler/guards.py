@@ -7,7 +7,7 @@ never yields a value.
 from __future__ import annotations
 
 from twinframe.errors import LimitExceeded
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler.paths import render_text
 
 _MARK = "twinframe cannot run: "

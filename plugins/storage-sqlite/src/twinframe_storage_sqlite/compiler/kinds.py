@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from twinframe.evaluator.kinds import (
+from twinframe.query.evaluate.kinds import (
     BOOLEAN,
     FLOAT,
     INTEGER,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from twinframe.cypher.algebra import LabelAnd, LabelExpression, LabelName, LabelNot, LabelOr
 from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import LabelAnd, LabelExpression, LabelName, LabelNot, LabelOr
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, Source, SqliteValue
 from twinframe_storage_sqlite.compiler.term import Term, read_table

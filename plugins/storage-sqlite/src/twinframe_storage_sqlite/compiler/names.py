@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import fields
 from functools import lru_cache
 
-from twinframe.cypher.algebra import (
+from twinframe.query.algebra import (
     Aggregate,
     Argument,
     Expression,
@@ -19,7 +19,7 @@ from twinframe.cypher.algebra import (
     Unwind,
     Variable,
 )
-from twinframe.cypher.spans import Span
+from twinframe.query.spans import Span
 
 
 def find_names(part: Expression) -> frozenset[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from twinframe.cypher.algebra import (
+from twinframe.query.algebra import (
     Aggregate,
     Apply,
     Argument,
@@ -34,8 +34,8 @@ from twinframe.cypher.algebra import (
     Unit,
     Unwind,
 )
-from twinframe.evaluator.constants import compile_constant
-from twinframe.storage.engine import STORED_TIME, CannotRun
+from twinframe.query.engine import STORED_TIME, CannotRun
+from twinframe.query.evaluate.constants import compile_constant
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.aggregates import compile_aggregate
 from twinframe_storage_sqlite.compiler.bindings import Source, build_count

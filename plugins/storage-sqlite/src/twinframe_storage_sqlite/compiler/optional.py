@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from twinframe.cypher.algebra import Direction, Match, NodePattern, RelationshipPattern
+from twinframe.query.algebra import Direction, Match, NodePattern, RelationshipPattern
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
 from twinframe_storage_sqlite.compiler.patterns import PatternCompiler

@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
-from twinframe.cypher.algebra import Query, ResultShape
 from twinframe.model.values import Node, Path, Relationship, Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import Query, ResultShape
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.paths import render_balanced, render_text
 from twinframe_storage_sqlite.compiler.select import Select

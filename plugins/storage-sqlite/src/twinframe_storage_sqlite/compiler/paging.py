@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 
-from twinframe.cypher.algebra import (
+from twinframe.query.algebra import (
     Direction,
     Filter,
     GraphPattern,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from twinframe.cypher.algebra import (
+from twinframe.query.algebra import (
     Binary,
     BinaryOperator,
     Direction,
@@ -22,7 +22,7 @@ from twinframe.cypher.algebra import (
     RelationshipPattern,
     Variable,
 )
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Source
 from twinframe_storage_sqlite.compiler.comparison import compile_equal

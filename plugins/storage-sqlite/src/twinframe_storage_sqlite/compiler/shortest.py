@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twinframe.cypher.algebra import Direction, GraphPattern, PathKind, RelationshipPattern
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import Direction, GraphPattern, PathKind, RelationshipPattern
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Source
 from twinframe_storage_sqlite.compiler.guards import render_trap

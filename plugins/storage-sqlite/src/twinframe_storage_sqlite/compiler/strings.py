@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import (
     Bindings,

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from twinframe.cypher.algebra import FunctionCall, ListExpression, Literal, MapExpression
 from twinframe.model.values import Value
-from twinframe.storage.engine import CannotRun
+from twinframe.query.algebra import FunctionCall, ListExpression, Literal, MapExpression
+from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, Source, build_json
 from twinframe_storage_sqlite.compiler.elements import build_let

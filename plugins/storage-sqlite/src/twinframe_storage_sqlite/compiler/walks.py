@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from twinframe.cypher.algebra import Direction, Length, RelationshipPattern
+from twinframe.query.algebra import Direction, Length, RelationshipPattern
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Source
 from twinframe_storage_sqlite.compiler.comparison import compile_equal

@@ -1,0 +1,1 @@
+"""Queries: two languages to one algebra, its rewrites, and the engine that runs any plan."""

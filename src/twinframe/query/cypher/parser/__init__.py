@@ -1,0 +1,38 @@
+"""Parses Cypher tokens to a syntax tree, checking the form only; `scope` checks names and types."""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final
+
+from twinframe.query.cypher.lexer import read_tokens
+from twinframe.query.cypher.parser.clauses import CypherParser
+from twinframe.query.cypher.size import take_tokens
+from twinframe.query.cypher.tokens import WRITING_CLAUSES, Token, TokenKind
+
+if TYPE_CHECKING:
+    from twinframe.query.cypher import ast
+    from twinframe.query.errors import Source
+    from twinframe.query.options import FrontEndOptions
+
+_FEW: Final = 4
+
+
+def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, bool]:
+    """Parse a Cypher text; return its tree and whether EXPLAIN precedes it.
+
+    Raises QueryInvalid with the position of the first token that does not fit the grammar, or with
+    the limit of `options` that the text exceeds.
+    """
+    parser = CypherParser(source, _take_tokens(source, options), options)
+    explain = parser.accept("EXPLAIN")
+    return parser.parse_whole_query(), explain
+
+
+def _take_tokens(source: Source, options: FrontEndOptions) -> list[Token]:
+    """Return all tokens; of a writing query only the first, where it is refused."""
+    found = read_tokens(source)
+    first = list(islice(found, _FEW))
+    if next((one.key for one in first if one.key != "EXPLAIN"), "") in WRITING_CLAUSES:
+        return [*first, Token(TokenKind.END, "", "", first[-1].end, first[-1].end)]
+    return take_tokens(source, chain(first, found), options)

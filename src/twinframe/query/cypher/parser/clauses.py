@@ -1,0 +1,267 @@
+"""Parses clauses and whole queries of Cypher, refusing writing clauses by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twinframe.query.algebra import SubplanKind
+from twinframe.query.cypher import ast
+from twinframe.query.cypher.parser.patterns import SHORTEST, PatternParser
+from twinframe.query.cypher.tokens import NAMES, READING_CLAUSES, WRITING_CLAUSES, TokenKind
+
+if TYPE_CHECKING:
+    from twinframe.errors import QueryInvalid
+
+_CLAUSE_HEIGHT = 2
+"""How much a clause may add to the height of the plan on average (see `FrontEndOptions`)."""
+
+
+class CypherParser(PatternParser):
+    """Parses a whole Cypher query."""
+
+    _inside = ""
+    """The construct whose braces are being parsed: a query there may lack RETURN."""
+
+    def parse_whole_query(self) -> ast.Query:
+        """Parse the query, up to the end of the text."""
+        found = self._parse_query()
+        self.accept(";")
+        if self.token.kind is not TokenKind.END:
+            raise self._unexpected_clause()
+        return found
+
+    def _parse_query(self) -> ast.Query:
+        start = self.token.start
+        parts = [self._parse_single_query()]
+        height = self.height
+        modes: list[bool] = []
+        while self.token.key == "UNION":
+            token = self.advance()
+            modes.append(self.accept("ALL"))
+            if modes[-1] != modes[0]:
+                raise self.error(
+                    "InvalidClauseComposition", "UNION and UNION ALL cannot be mixed", token.span
+                )
+            parts.append(self._parse_single_query())
+            height = max(height, self.height)
+        self.raise_height(height + len(modes).bit_length())
+        return ast.Query(parts, bool(modes and modes[0]), self.span_from(start))
+
+    def _parse_single_query(self) -> ast.SingleQuery:
+        start = self.token.start
+        clauses: list[ast.Clause] = []
+        height = 0
+        while (clause := self._parse_clause()) is not None:
+            clauses.append(clause)
+            height = max(height, self.height) + _CLAUSE_HEIGHT
+            self.raise_height(height)
+            if isinstance(clause, ast.Projection) and clause.final:
+                break
+        if not clauses:
+            raise self._unexpected_clause()
+        last = clauses[-1]
+        if not (isinstance(last, ast.Projection) and last.final) and self._inside not in {
+            "EXISTS",
+            "COUNT",
+        }:
+            if self._at_end_of_clauses():
+                raise self.error(
+                    "InvalidClauseComposition", "a query that reads ends with RETURN", last.span
+                )
+            raise self._unexpected_clause()
+        return ast.SingleQuery(clauses, self.span_from(start))
+
+    def _at_end_of_clauses(self) -> bool:
+        return self.token.kind is TokenKind.END or self.token.key in {"UNION", "}", ";"}
+
+    def _parse_clause(self) -> ast.Clause | None:
+        key = self.token.key
+        match key:
+            case "MATCH" | "OPTIONAL":
+                return self._parse_match()
+            case "WITH":
+                return self._parse_projection(final=False)
+            case "RETURN":
+                return self._parse_projection(final=True)
+            case "UNWIND":
+                return self._parse_unwind()
+            case "CALL":
+                return self._parse_call_subquery()
+            case _:
+                if key in WRITING_CLAUSES:
+                    raise self._refuse_writing()
+                return None
+
+    # --- what is refused
+
+    def _refuse_writing(self) -> QueryInvalid:
+        name = self.token.key
+        following = self.peek().key
+        if (name, following) in {("DETACH", "DELETE"), ("LOAD", "CSV")}:
+            name = f"{name} {following}"
+        if self._inside:
+            return self.error(
+                "InvalidClauseComposition", f"{name} writes; {self._inside} {{ ... }} only reads"
+            )
+        return self.source.error(
+            self.token.span,
+            "WritingClause",
+            f"{name} is refused: a query only reads; change twins, relationships and models "
+            "through their own requests",
+            kind="SemanticError",
+        )
+
+    def _unexpected_clause(self) -> QueryInvalid:
+        key = self.token.key
+        if key in WRITING_CLAUSES:
+            return self._refuse_writing()
+        if key in {"WHERE", "ORDER", "SKIP", "LIMIT"}:
+            home = "MATCH or WITH" if key == "WHERE" else "WITH or RETURN"
+            return self.error("UnexpectedSyntax", f"{key} belongs directly behind {home}")
+        return self.unexpected(f"a clause: {', '.join(READING_CLAUSES)}")
+
+    # --- clauses
+
+    def _parse_match(self) -> ast.Match:
+        start = self.token.start
+        optional = self.accept("OPTIONAL")
+        self.expect("MATCH")
+        parts = self.parse_pattern()
+        height = self.height
+        where = self._parse_where()
+        self.height = max(height, self.height)
+        return ast.Match(optional, parts, where, self.span_from(start))
+
+    def _parse_where(self) -> ast.Expression | None:
+        return self.parse_predicate() if self.accept("WHERE") else None
+
+    def _parse_unwind(self) -> ast.Unwind:
+        start = self.advance().start
+        expression = self.parse_expression()
+        self.expect("AS", "and a variable")
+        token = self.expect_name("a variable")
+        variable = ast.Variable(token.name, token.span)
+        return ast.Unwind(expression, variable, self.span_from(start))
+
+    def _parse_projection(self, *, final: bool) -> ast.Projection:
+        start = self.advance().start
+        distinct = self.accept("DISTINCT")
+        star = self.accept("*")
+        items: list[ast.Item] = []
+        self.height = 0
+        if not star or self.accept(","):
+            items = self._parse_items()
+        height = self.height
+        order = self._parse_order()
+        height = max(height, self.height)
+        skip = self.parse_expression() if self.accept("SKIP") else None
+        height = max(height, self.height)
+        limit = self.parse_expression() if self.accept("LIMIT") else None
+        height = max(height, self.height)
+        where = None if final else self._parse_where()
+        self.height = max(height, self.height)
+        return ast.Projection(
+            final, distinct, star, items, order, skip, limit, where, self.span_from(start)
+        )
+
+    def _parse_items(self) -> list[ast.Item]:
+        items = [self._parse_item()]
+        height = self.height
+        while self.accept(","):
+            items.append(self._parse_item())
+            height = max(height, self.height)
+        self.height = height
+        return items
+
+    def _parse_item(self) -> ast.Item:
+        start = self.token.start
+        expression = self.parse_expression()
+        span = self.span_from(start)
+        if self.accept("AS"):
+            name = self.expect_name("an alias").name
+            return ast.Item(expression, name, aliased=True, span=span)
+        if isinstance(expression, ast.Variable):
+            return ast.Item(expression, expression.name, aliased=True, span=span)
+        # SPEC: openCypher names a column without an alias by its expression as written.
+        text = self.source.text[span.start : span.end]
+        return ast.Item(expression, text, aliased=False, span=span)
+
+    def _parse_order(self) -> list[ast.SortItem]:
+        if not self.accept("ORDER"):
+            return []
+        self.expect("BY", "after ORDER")
+        found: list[ast.SortItem] = []
+        height = 0
+        while True:
+            expression = self.parse_expression()
+            height = max(height, self.height)
+            descending = self.token.key in {"DESC", "DESCENDING"}
+            if descending or self.token.key in {"ASC", "ASCENDING"}:
+                self.advance()
+            found.append(ast.SortItem(expression, descending))
+            if not self.accept(","):
+                self.height = height
+                return found
+
+    # --- subqueries
+
+    def _parse_call_subquery(self) -> ast.CallSubquery:
+        token = self.advance()
+        if self.token.key not in {"{", "("}:
+            name = self.token.value if self.token.kind in NAMES else ""
+            raise self.source.error(
+                self.token.span,
+                "ProcedureNotFound",
+                f"there is no procedure {name}: CALL is for subqueries only, CALL {{ ... }}",
+                kind="ProcedureError",
+            )
+        imports: list[ast.Variable] | None = None
+        import_all = False
+        if self.accept("("):
+            imports = []
+            import_all = self.accept("*")
+            while not import_all and self.token.key != ")":
+                name_token = self.expect_name("a variable to import")
+                imports.append(ast.Variable(name_token.name, name_token.span))
+                if not self.accept(","):
+                    break
+            self.expect(")", "to close the imports")
+        query = self._parse_braced("CALL")
+        return ast.CallSubquery(imports, import_all, query, self.span_from(token.start))
+
+    def parse_subquery(self, kind: SubplanKind) -> ast.Expression:
+        """Parse `{...}` after EXISTS, COUNT or COLLECT: a pattern with WHERE, or a whole query."""
+        start = self.token.start
+        query = self._parse_braced(kind.name)
+        self.raise_height(self.height + 2)
+        return ast.Subquery(kind, query, self.span_from(start))
+
+    def _parse_braced(self, inside: str) -> ast.Query:
+        self.expect("{")
+        self.enter()
+        before = (self._inside, self.bar_ends, self.patterns_allowed)
+        self._inside, self.bar_ends, self.patterns_allowed = inside, False, False
+        if inside != "CALL" and self._at_bare_pattern():
+            query = self._parse_bare_pattern()
+        else:
+            query = self._parse_query()
+        self._inside, self.bar_ends, self.patterns_allowed = before
+        if self.token.key != "}":
+            raise self._unexpected_clause()
+        self.advance()
+        self.leave()
+        return query
+
+    def _at_bare_pattern(self) -> bool:
+        named = self.token.kind in NAMES and self.peek().key == "="
+        return named or self.token.key == "(" or self.token.key in SHORTEST
+
+    def _parse_bare_pattern(self) -> ast.Query:
+        start = self.token.start
+        parts = self.parse_pattern()
+        height = self.height
+        where = self._parse_where()
+        self.raise_height(max(height, self.height) + _CLAUSE_HEIGHT)
+        span = self.span_from(start)
+        match = ast.Match(optional=False, parts=parts, where=where, span=span)
+        return ast.Query([ast.SingleQuery([match], span)], all=False, span=span)

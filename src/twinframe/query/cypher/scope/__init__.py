@@ -1,0 +1,28 @@
+"""Checks a Cypher syntax tree for all errors that depend on names, types or the position of an
+aggregate.
+
+The findings that `builder` needs are stored in the tree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twinframe.query.cypher.scope.clauses import ClauseChecker
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from twinframe.query.cypher import ast
+    from twinframe.query.errors import Source
+
+
+def check_query(source: Source, query: ast.Query, parameters: Collection[str]) -> tuple[str, ...]:
+    """Check the whole query and store the findings in its tree.
+
+    `parameters` are the names supplied with the request. Returns the names that the query uses.
+    Raises QueryInvalid with the kind and detail of the openCypher Technology Compatibility Kit.
+    """
+    checker = ClauseChecker(source, parameters)
+    checker.check_query(query)
+    return tuple(checker.used_parameters)

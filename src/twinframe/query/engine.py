@@ -1,0 +1,88 @@
+"""The port of query engines: what a store that runs plans itself offers, and how it declines."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from twinframe.errors import TwinframeError
+from twinframe.model.values import Value
+from twinframe.query.algebra import Query
+from twinframe.query.reader import GraphReader
+
+
+class CannotRun(TwinframeError):
+    """An engine declines a plan (never an error of the caller): the evaluator runs that part.
+
+    It may also be raised while rows are read, when a value needs what the engine cannot do; then
+    the evaluator runs the query from its start.
+    """
+
+    code = "CannotRun"
+
+
+JsonRow: TypeAlias = tuple[bytes, int | str | None]
+"""One result row: its JSON text, and the key that resumes a plain scan after it, else None.
+
+PERF: a bare pair, as SQLite gives it: with an object for each row, a page costs a quarter more.
+"""
+
+
+STORED_TIME: Final = "the order of a stored time"
+"""The function name that an engine may find in a sort key, and only there: the temporal value of a
+node's member, as the node's model declares it. Its arguments are the node, the member's name as a
+constant, and a map from temporal schemas to lists of the ids of the interfaces that declare the
+member with them.
+"""
+
+
+class CompiledQuery(ABC):
+    """A plan compiled by an engine: immutable, shared by threads, run with a session of the caller.
+
+    `text` is the statement that the engine runs (SQL, SPARQL), shown by EXPLAIN. `resumable` says
+    that the rows come in the order of a unique key, so that a page can start after the key of the
+    last row.
+    """
+
+    text: str
+    resumable: bool
+
+    @abstractmethod
+    def run_json(
+        self,
+        session: GraphReader,
+        parameters: Mapping[str, Value],
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        """Yield result rows in the query's shape, ready for the wire, leaving out the first
+        `skip`.
+        """
+
+    @abstractmethod
+    def run_rows(
+        self, session: GraphReader, parameters: Mapping[str, Value]
+    ) -> Iterator[tuple[Value, ...]]:
+        """Yield rows as values in the order of the query's columns, for the evaluator."""
+
+    def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:
+        """The indexes that a run would use in the present graph, for EXPLAIN; () if unknown."""
+        del session, parameters
+        return ()
+
+
+class QueryEngine(ABC):
+    """The part of query execution that a store does itself."""
+
+    name: str
+
+    @abstractmethod
+    def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
+        """Compile a whole query, or raise `CannotRun` naming the first operator it cannot run.
+
+        Of `parameters` only names and types may be used: the compiled query is run again with other
+        values of the same types (`parameter_signature`).
+        """

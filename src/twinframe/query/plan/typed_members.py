@@ -1,0 +1,294 @@
+"""Keeps plans that read temporal members from a store's engine, which only knows their JSON text.
+
+A plan that names such a member, or may reach it without naming it, is left to the evaluator, which
+knows the members' types, unless the text suffices: compared with a string, and in results, a stored
+time is its text. Conditions are moved out of their matches, so that the engine can still run these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final, TypeGuard, TypeVar
+
+from twinframe.model.values import Value
+from twinframe.query.algebra import (
+    Aggregate,
+    AggregateKind,
+    Binary,
+    BinaryOperator,
+    Expression,
+    Filter,
+    FunctionCall,
+    GraphPattern,
+    Limit,
+    ListComprehension,
+    ListExpression,
+    Literal,
+    Match,
+    NodePattern,
+    Operator,
+    Parameter,
+    PathKind,
+    Project,
+    Property,
+    Quantifier,
+    Query,
+    Reduce,
+    RelationshipPattern,
+    Skip,
+    Sort,
+    Subplan,
+    Subscript,
+    Unary,
+    UnaryOperator,
+    Unit,
+    Variable,
+)
+from twinframe.query.engine import CannotRun, CompiledQuery, QueryEngine
+from twinframe.query.evaluate.analysis import (
+    build_conjunction,
+    find_conjuncts,
+    find_expressions,
+    find_operands,
+    find_variables,
+    walk_operators,
+)
+from twinframe.query.evaluate.member_typing import Declared
+from twinframe.query.plan.typed_orders import name_stored_times
+from twinframe.query.traversal import rewrite_operators
+
+_TEXT_OPERATORS: Final = frozenset(
+    {
+        BinaryOperator.EQUAL,
+        BinaryOperator.NOT_EQUAL,
+        BinaryOperator.LESS,
+        BinaryOperator.LESS_EQUAL,
+        BinaryOperator.GREATER,
+        BinaryOperator.GREATER_EQUAL,
+        BinaryOperator.IN,
+        BinaryOperator.STARTS_WITH,
+        BinaryOperator.ENDS_WITH,
+        BinaryOperator.CONTAINS,
+        BinaryOperator.MATCHES,
+    }
+)
+"""Operators for which a stored time is its text, if the other operand is certainly no time."""
+
+_TEXT_FUNCTIONS: Final = frozenset(
+    {
+        *("exists", "is_bool", "is_defined", "is_null", "is_number", "is_object", "is_primitive"),
+        *("is_string", "lTrim", "left", "rTrim", "replace", "right", "size", "split", "substring"),
+        *("toLower", "toString", "toUpper", "trim"),
+    }
+)
+"""Functions for which a stored time is its text, and that return none."""
+
+Part = TypeVar("Part", NodePattern, RelationshipPattern)
+
+
+class TextEngine(QueryEngine):
+    """Wraps another engine, and declines plans that read one of `names` for more than its text.
+
+    With `gives_results` its rows are the caller's, in which a time is text.
+    """
+
+    def __init__(
+        self,
+        engine: QueryEngine,
+        names: frozenset[str],
+        declared: Mapping[str, Declared] = MappingProxyType({}),
+        *,
+        gives_results: bool = False,
+    ) -> None:
+        """`declared` are the declarations of those names by which the engine may try to sort."""
+        self.name = engine.name
+        self._engine = engine
+        self._names = names
+        self._declared = declared
+        self._gives_results = gives_results
+
+    def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
+        """Compile as the other engine does; raise `CannotRun` naming a member that it would treat
+        as text.
+        """
+        query = replace(query, root=name_stored_times(query.root, self._declared))
+        results = _find_results(query.root, self._names) if self._gives_results else None
+        found = find_typed_member(query.root, self._names, results)
+        if found is not None:
+            raise CannotRun(f"Reading {found}, which a stored model declares as temporal.")
+        return self._engine.compile(query, parameters)
+
+
+def move_typed_conditions(root: Operator, names: frozenset[str]) -> Operator:
+    """Return the plan with every condition that may read a member of `names` above its match.
+
+    The rest of the match is the engine's; its rows are then tested.
+    """
+    return rewrite_operators(root, lambda operator: _move_conditions(operator, names))
+
+
+def _move_conditions(operator: Operator, names: frozenset[str]) -> Operator:
+    # NOTE: an optional match would turn rows dropped by a later filter into null rows; a shortest
+    # path differs without its conditions.
+    if not isinstance(operator, Match) or operator.optional:
+        return operator
+    pattern = operator.pattern
+    if any(path.kind is not PathKind.ALL for path in pattern.paths):
+        return operator
+    typed: list[Expression] = []
+    plain: list[Expression] = []
+    nodes = tuple(_split_members(node, names, typed) for node in pattern.nodes)
+    relationships = tuple(
+        crossed if crossed.length is not None else _split_members(crossed, names, typed)
+        for crossed in pattern.relationships
+    )
+    for conjunct in find_conjuncts(operator.predicate):
+        (typed if _is_typed(conjunct, names) else plain).append(conjunct)
+    condition = build_conjunction(typed)
+    if condition is None:
+        return operator
+    left = replace(pattern, nodes=nodes, relationships=relationships)
+    return Filter(replace(operator, pattern=left, predicate=build_conjunction(plain)), condition)
+
+
+def _split_members(part: Part, names: frozenset[str], typed: list[Expression]) -> Part:
+    """Return the part of a pattern without the equalities that are added to `typed`."""
+    kept: list[tuple[str, Expression]] = []
+    for key, value in part.properties:
+        member = Property(Variable(part.variable, part.span), key, part.span)
+        equality = Binary(BinaryOperator.EQUAL, member, value, part.span)
+        if _is_typed(equality, names):
+            typed.append(equality)
+        else:
+            kept.append((key, value))
+    return part if len(kept) == len(part.properties) else replace(part, properties=tuple(kept))
+
+
+def _is_typed(condition: Expression, names: frozenset[str]) -> bool:
+    return find_typed_member(Filter(Unit(), condition), names) is not None
+
+
+def _find_results(root: Operator, names: frozenset[str]) -> Project | None:
+    """Return the projection of the results, unless an order above it uses a member of `names`."""
+    ordered: set[str] = set()
+    while isinstance(root, Limit | Skip | Sort) or _only_picks(root):
+        if isinstance(root, Sort):
+            ordered.update(*(_find_looked_at(key.expression) for key in root.keys))
+        root = root.source
+    if not isinstance(root, Project):
+        return None
+    looked_at = (value for name, value in root.items if name in ordered)
+    return root if all(_find_read(value, names) is None for value in looked_at) else None
+
+
+def _find_looked_at(key: Expression) -> frozenset[str]:
+    """Return the columns that a sort key uses for more than their text."""
+    if isinstance(key, FunctionCall) and key.name in _TEXT_FUNCTIONS:
+        inner = (one for one in key.arguments if not isinstance(one, Variable))
+        return frozenset[str]().union(*map(_find_looked_at, inner))
+    return find_variables(key)
+
+
+def _only_picks(operator: Operator) -> TypeGuard[Project]:
+    return isinstance(operator, Project) and all(
+        value == Variable(name) for name, value in operator.items
+    )
+
+
+def find_typed_member(
+    root: Operator, names: frozenset[str], results: Project | None = None
+) -> str | None:
+    """Return what in the plan may read a member of these names for more than its text; None:
+    nothing.
+
+    `results` is a projection whose values are only written out.
+    """
+    for operator in walk_operators(root):
+        if isinstance(operator, Match):
+            for key, value in _list_properties(operator.pattern):
+                if key in names and not _is_constant(value):
+                    return f"the member {key}"
+        as_text = operator is results or _only_counts(operator)
+        for expression in find_expressions(operator):
+            found = _find_read(expression, names, as_text=as_text)
+            if found is not None:
+                return found
+    return None
+
+
+def _only_counts(operator: Operator) -> bool:
+    return (
+        isinstance(operator, Aggregate)
+        and not operator.keys
+        and all(
+            call.kind is AggregateKind.COUNT and not call.distinct
+            for _, call in operator.aggregates
+        )
+    )
+
+
+def _list_properties(pattern: GraphPattern) -> list[tuple[str, Expression]]:
+    maps = [node.properties for node in pattern.nodes]
+    maps += [crossed.properties for crossed in pattern.relationships]
+    return [entry for properties in maps for entry in properties]
+
+
+def _is_constant(expression: Expression) -> bool:
+    """Return whether it is certainly no time: a value from the text or the request."""
+    if isinstance(expression, ListExpression):
+        return all(map(_is_constant, expression.items))
+    return isinstance(expression, Literal | Parameter)
+
+
+def _find_read(part: Expression, names: frozenset[str], *, as_text: bool = False) -> str | None:
+    """Return a read of such a member within the expression; with `as_text` its own value may be
+    one.
+    """
+    own = None if as_text else _name_read(part, names)
+    if own is not None:
+        return own
+    match part:
+        case Binary(operator=operator, left=left, right=right) if operator in _TEXT_OPERATORS:
+            return _find_read(left, names, as_text=_is_constant(right)) or _find_read(
+                right, names, as_text=_is_constant(left)
+            )
+        case Unary(operator=UnaryOperator.IS_NULL | UnaryOperator.IS_NOT_NULL, operand=operand):
+            return _find_read(operand, names, as_text=True)
+        case FunctionCall(name=name, arguments=arguments):
+            plain = name in _TEXT_FUNCTIONS
+            found = (_find_read(one, names, as_text=plain) for one in arguments)
+            return next(filter(None, found), None)
+        case _:
+            inner = (_find_read(one, names) for one in (*find_operands(part), *_find_bodies(part)))
+            return next(filter(None, inner), None)
+
+
+def _find_bodies(part: Expression) -> tuple[Expression, ...]:
+    """Return the parts that an expression evaluates under variables of its own."""
+    match part:
+        case ListComprehension(predicate=predicate, projection=projection):
+            return tuple(one for one in (predicate, projection) if one is not None)
+        case Quantifier(predicate=predicate):
+            return (predicate,)
+        case Reduce(step=step):
+            return (step,)
+        case Subplan(value=value) if value is not None:
+            return (value,)
+        case _:
+            return ()
+
+
+def _name_read(part: Expression, names: frozenset[str]) -> str | None:
+    match part:
+        case Property(key=key) | Subscript(index=Literal(value=str(key))):
+            return f"the member {key}" if key in names else None
+        case Subscript(index=Literal()):
+            return None
+        case Subscript():
+            return "a member whose name is computed"
+        case FunctionCall(name="properties"):
+            return "properties()"
+        case _:
+            return None
