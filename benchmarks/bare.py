@@ -8,7 +8,7 @@ import falcon
 import falcon.asgi
 
 from benchmarks.graph import build_twin
-from twinframe.memory import MemoryAccount
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import ServerSettings
 
 TWIN = build_twin(

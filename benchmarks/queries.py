@@ -23,8 +23,8 @@ import uvloop
 from benchmarks.graph import Shape
 from benchmarks.report import Figure, Report
 from twinframe.app import open_graph
-from twinframe.app.installation import load_installation
 from twinframe.graph import Graph
+from twinframe.hooks.installation import load_installation
 from twinframe.query.evaluate.limits import Limits
 from twinframe.query.language import parse_query
 from twinframe.query.plan.execution import Execution

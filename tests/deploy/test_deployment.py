@@ -25,7 +25,7 @@ import yaml
 from tests.deploy.dockerfile import Instruction, parse_dockerfile
 from tests.e2e.server import Server
 from twinframe import __version__
-from twinframe.app.installation import load_installation
+from twinframe.hooks.installation import load_installation
 from twinframe.settings.load import CONFIG_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]

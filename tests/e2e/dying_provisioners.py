@@ -26,15 +26,15 @@ from types import TracebackType
 from typing import Self
 
 from twinframe.app.hosting import LocalGraphHost
-from twinframe.app.installation import build_installation
 from twinframe.control.attempts import ProvisionRules
 from twinframe.control.kinds import RECORD_KINDS
 from twinframe.control.provisioner import Provisioner, ProvisionerOptions
 from twinframe.control.resource_documents import WORK
 from twinframe.control.rounds import RoundIntervals, Rounds
 from twinframe.control.work import Pause
-from twinframe.resourcetypes.hosting import GraphHost
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.hooks.installation import build_installation
+from twinframe.hooks.resource_types.hosting import GraphHost
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.settings import HostingSettings, Settings
 from twinframe.storage.base import Outcome
 from twinframe.storage.control import ControlWork

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.storages import SERVED, choose
 from twinframe.app.hosting import LocalGraphHost
-from twinframe.app.installation import Installation, load_installation
-from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
+from twinframe.hooks.installation import Installation, load_installation
+from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
 
 DOMAIN = "graphs.example"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.server import Server
-from tests.unit.authentication.token_cases import CASES, Case
-from tests.unit.authentication.token_cases_own import OWN_CASES
-from tests.unit.authentication.token_factory import TokenFactory
+from tests.unit.access.authentication.token_cases import CASES, Case
+from tests.unit.access.authentication.token_cases_own import OWN_CASES
+from tests.unit.access.authentication.token_factory import TokenFactory
 
 FACTORY = TokenFactory()
 ALL = [*CASES, *OWN_CASES]

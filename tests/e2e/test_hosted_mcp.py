@@ -19,7 +19,7 @@ from tests.e2e.permission_service import PermissionService
 from tests.e2e.server import Server
 from tests.e2e.test_hosted_graphs import Caller
 from tests.e2e.wire import COUNTER_MODEL, counter
-from tests.unit.authentication.token_factory import TokenFactory
+from tests.unit.access.authentication.token_factory import TokenFactory
 
 FACTORY = TokenFactory()
 GRAPHS = {"red": 1, "blue": 2, "grey": 3}

@@ -16,10 +16,10 @@ from tests.e2e.server import Server
 from tests.e2e.test_hosted_graphs import MODEL, Caller, export, fill, run_command
 from tests.storages import SERVED, require
 from twinframe.app.hosting import check_hosting
-from twinframe.app.installation import load_installation
 from twinframe.errors import SettingsError
-from twinframe.resourcetypes.prices import Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaLimit
+from twinframe.hooks.installation import load_installation
+from twinframe.hooks.resource_types.prices import Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
 
 
 @pytest.fixture(scope="module")

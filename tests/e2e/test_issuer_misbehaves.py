@@ -12,9 +12,9 @@ import pytest
 
 from tests.e2e.lying_issuer import MISDEEDS, LyingIssuer
 from tests.e2e.server import Certificates
-from tests.unit.authentication.token_factory import TokenFactory, public_jwk
-from twinframe.authentication.build import build_token_authenticator
-from twinframe.authentication.port import Authenticator
+from tests.unit.access.authentication.token_factory import TokenFactory, public_jwk
+from twinframe.access.authentication.build import build_token_authenticator
+from twinframe.access.authentication.port import Authenticator
 from twinframe.errors import Unauthenticated
 from twinframe.settings import AuthenticationSettings
 

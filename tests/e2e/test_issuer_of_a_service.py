@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.lying_issuer import MISDEEDS, LyingIssuer
 from tests.e2e.server import Server
-from tests.unit.authentication.token_factory import TokenFactory, public_jwk
+from tests.unit.access.authentication.token_factory import TokenFactory, public_jwk
 
 AUDIENCE = "https://twinframe.test/graph"
 METADATA = "/.well-known/openid-configuration"

@@ -18,8 +18,8 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from tests.e2e.assistants import Kind, connect
 from tests.e2e.server import Server, free_port
 from tests.e2e.token_server import AUDIENCE, TokenProcess
-from tests.unit.authentication.token_cases import CASES, Case
-from tests.unit.authentication.token_factory import TokenFactory
+from tests.unit.access.authentication.token_cases import CASES, Case
+from tests.unit.access.authentication.token_factory import TokenFactory
 
 FACTORY = TokenFactory()
 ALL = ["mcp/*", "digitaltwins/*", "models/*", "query/*"]

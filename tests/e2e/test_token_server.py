@@ -105,7 +105,7 @@ def test_two_servers_on_one_directory_agree(tmp_path: Path) -> None:
 
 
 ROTATE = """
-from twinframe.app.installation import load_installation
+from twinframe.hooks.installation import load_installation
 from twinframe.tokenserver.application import build_key_store
 store = build_key_store(load_installation().settings)
 while True:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from tests.e2e.sdk_operations import render_operations_page
 from tests.house.pages.cypher import render_cypher_page
-from twinframe.app.installation import load_installation
+from tests.house.pages.hooks import render_hooks_page, render_settings_page
 from twinframe.cli.reference import render_commands_page
 from twinframe.control.billing.offers import build_offers
 from twinframe.control.billing.reference import render_prices_page
 from twinframe.control.reference import render_roles_page
 from twinframe.control.states import render_states_page
-from twinframe.hooks.reference import render_hooks_page, render_settings_page
+from twinframe.hooks.installation import load_installation
 from twinframe.mcp.reference import render_tools_page
 from twinframe.query.cypher.functions import FUNCTIONS as KNOWN
 from twinframe.query.evaluate.calls import SPECIAL

@@ -22,11 +22,11 @@ from tests.mcp.contents import (
     add_schemas,
 )
 from tests.mcp.inputs import add_inputs, add_requests_to_clients, add_rounds
-from twinframe.authentication.gate import Gate
-from twinframe.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.gate import Gate
+from twinframe.access.permissions import Caller
 from twinframe.errors import Unauthenticated
 from twinframe.mcp.app import McpEndpoint
-from twinframe.permissions.base import Caller
 from twinframe.settings import McpSettings, ServerSettings, Settings
 from twinframe.web.exchange import Receive, Scope, Send
 from twinframe.web.guard import Guard

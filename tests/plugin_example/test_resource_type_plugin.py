@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.unit.control.resource_world import World
-from twinframe.app.installation import load_installation
 from twinframe.control.resource_documents import build_view
 from twinframe.control.resource_requests import RequestReader
 from twinframe.control.resources import Resources
 from twinframe.errors import ValidationFailed
+from twinframe.hooks.installation import load_installation
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parents[1] / "plugins/resource-types/README.md"

@@ -11,10 +11,10 @@ import pytest
 import twinframe
 from tests.unit.web.conftest import Client
 from twinframe.app import create_app
-from twinframe.app.installation import build_installation, load_installation
 from twinframe.app.preflight import find_problems
 from twinframe.app.sites import build_sites
 from twinframe.errors import PluginError, SettingsError
+from twinframe.hooks.installation import build_installation, load_installation
 from twinframe.settings import LoggingSettings, ServerSettings, Settings, StorageSettings
 
 HERE = Path(__file__).resolve().parent
@@ -26,7 +26,7 @@ MEMORY = Settings(
 )
 SITE = """
 from twinframe import hookimpl
-from twinframe.sites.base import Site, SiteRequest
+from twinframe.hooks.sites import Site, SiteRequest
 
 class Made(Site):
     def __init__(self, path):
@@ -98,7 +98,7 @@ def test_every_site_has_its_own_path(install: Install) -> None:
         ("[Made('notes')]", "write one segment of a-z, 0-9 and -, such as /explorer"),
         ("[Made('/notes/')]", "write one segment"),
         ("[Made('/Notes')]", "write one segment"),
-        ("[5]", "which is not a subclass of twinframe.sites.base.Site"),
+        ("[5]", "which is not a subclass of twinframe.hooks.sites.Site"),
         ("1 / 0", "The hook twinframe_routes of made 1.0"),
     ],
 )

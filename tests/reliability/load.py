@@ -13,7 +13,7 @@ from typing import Any, Final
 from tests.e2e.wire import counter
 from tests.reliability.judging import NotRun
 from tests.reliability.traffic import Line, add_model
-from tests.unit.authentication.token_factory import TokenFactory
+from tests.unit.access.authentication.token_factory import TokenFactory
 
 SCRIPT: Final = Path(__file__).with_name("mix.lua")
 TWINS: Final = 1000

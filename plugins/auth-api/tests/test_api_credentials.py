@@ -11,8 +11,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from twinframe.access.permissions import Caller
 from twinframe.model.values import JsonValue
-from twinframe.permissions.base import Caller
 from twinframe.testing.scripted_service import ScriptedRequest, ScriptedService, render_reply
 from twinframe_auth_api.provider import ApiProvider
 from twinframe_auth_api.settings import ApiProviderSettings

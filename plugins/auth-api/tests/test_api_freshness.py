@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinframe.permissions.base import Caller
+from twinframe.access.permissions import Caller
 from twinframe.testing.scripted_service import ScriptedRequest, ScriptedService, render_reply
 from twinframe_auth_api.errors import AnswerRefusedError
 from twinframe_auth_api.flights import Flights

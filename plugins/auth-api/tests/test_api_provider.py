@@ -13,12 +13,12 @@ import trustme
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from twinframe.access.permissions import Caller
 from twinframe.errors import SettingsError
 from twinframe.hooks.drivers import load_plugin
 from twinframe.hooks.manager import build_manager
 from twinframe.hooks.seams import PERMISSION_PROVIDER
 from twinframe.hooks.sections import read_section_class
-from twinframe.permissions.base import Caller
 from twinframe.testing.scripted_service import (
     Script,
     ScriptedRequest,

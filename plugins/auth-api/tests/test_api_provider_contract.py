@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from twinframe.permissions.base import Caller, PermissionProvider
+from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.testing.permission_contract import (
     Grants,
     OpenFailing,

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from twinframe.permissions.base import Caller
+from twinframe.access.permissions import Caller
 from twinframe.testing.scripted_service import (
     ScriptedRequest,
     ScriptedService,

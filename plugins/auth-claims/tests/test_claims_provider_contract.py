@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 
+from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.model.values import JsonValue
-from twinframe.permissions.base import Caller, PermissionProvider
 from twinframe.testing.permission_contract import (
     Grants,
     OpenFailing,

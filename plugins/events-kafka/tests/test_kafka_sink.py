@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, Message
+from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, Message
 from twinframe_events_kafka.plugin import twinframe_event_sink, twinframe_settings
 from twinframe_events_kafka.settings import KafkaSettings
 from twinframe_events_kafka.sink import KafkaSink

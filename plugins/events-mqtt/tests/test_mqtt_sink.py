@@ -14,7 +14,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from pydantic import ValidationError
 
-from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, Message
+from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, Message
 from twinframe_events_mqtt.plugin import twinframe_event_sink, twinframe_settings
 from twinframe_events_mqtt.settings import MqttSettings
 from twinframe_events_mqtt.sink import MqttSink

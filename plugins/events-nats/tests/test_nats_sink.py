@@ -13,7 +13,7 @@ import nkeys
 import pytest
 from pydantic import ValidationError
 
-from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, Message
+from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, Message
 from twinframe_events_nats.plugin import twinframe_event_sink, twinframe_settings
 from twinframe_events_nats.settings import NatsSettings
 from twinframe_events_nats.sink import NatsSink

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from twinframe.sites.base import ServiceFacts
+from twinframe.hooks.sites import ServiceFacts
 
 PAGE = """<!doctype html>
 <html lang="en">

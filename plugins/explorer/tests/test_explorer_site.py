@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from twinframe.errors import SettingsError
-from twinframe.sites.base import Content, ServiceFacts, SiteRequest
+from twinframe.hooks.sites import Content, ServiceFacts, SiteRequest
 from twinframe_explorer.plugin import twinframe_routes
 from twinframe_explorer.settings import ExplorerSettings
 from twinframe_explorer.site import ExplorerSite, build_policy

@@ -11,11 +11,11 @@ import httpx2
 import orjson
 import pytest
 
-from twinframe.app.installation import load_installation
 from twinframe.errors import ConfigurationError
-from twinframe.resourcetypes.base import ProvisionContext, Provisioned, ProvisionFailed
-from twinframe.resourcetypes.hosting import ResourceName
-from twinframe.resourcetypes.prices import Meter, Sku
+from twinframe.hooks.installation import load_installation
+from twinframe.hooks.resource_types.base import ProvisionContext, Provisioned, ProvisionFailed
+from twinframe.hooks.resource_types.hosting import ResourceName
+from twinframe.hooks.resource_types.prices import Meter, Sku
 from twinframe_resource_types.assembler import AssemblerType
 from twinframe_resource_types.compass import CompassType
 from twinframe_resource_types.flow import FlowType

@@ -10,13 +10,13 @@ import pytest
 from twinframe.errors import ValidationFailed
 from twinframe.hooks.drivers import load_plugin
 from twinframe.hooks.manager import build_manager
+from twinframe.hooks.resource_types.base import ProvisionContext, ResourceType
+from twinframe.hooks.resource_types.hosting import GraphHost, HostedGraph, ResourceName
+from twinframe.hooks.resource_types.prices import Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit, find_limit
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.hooks.seams import RESOURCE_TYPE
 from twinframe.hooks.sections import read_section_class
-from twinframe.resourcetypes.base import ProvisionContext, ResourceType
-from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
-from twinframe.resourcetypes.prices import Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaLimit, find_limit
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import Section
 from twinframe_resource_types.graph import GraphType
 

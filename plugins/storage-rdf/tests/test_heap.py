@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 PROGRAM = """
-from twinframe.footprint import read_own_memory
+from twinframe.runtime.footprint import read_own_memory
 from twinframe_storage_rdf.storeprocess.heap import Heap
 
 heap = Heap()

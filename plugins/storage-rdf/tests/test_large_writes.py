@@ -10,7 +10,7 @@ import pyoxigraph
 import pytest
 
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
-from twinframe.memory import MemoryAccount, Part
+from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.storage.base import GraphTransaction, OutboxEvent
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_model_record, build_twin_record

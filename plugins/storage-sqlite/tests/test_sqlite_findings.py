@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from twinframe.diagnosis.findings import Finding, Severity
+from twinframe.runtime.diagnosis.findings import Finding, Severity
 from twinframe_storage_sqlite.findings import list_findings
 from twinframe_storage_sqlite.settings import SqliteSettings
 

@@ -17,8 +17,8 @@ from typing import Any
 import apsw
 import pytest
 
-from twinframe.diagnosis.findings import Severity
 from twinframe.errors import StorageDamaged, StorageError
+from twinframe.runtime.diagnosis.findings import Severity
 from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.findings import list_findings
 from twinframe_storage_sqlite.remains import find_loss

@@ -7,12 +7,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from twinframe.app.installation import Installation
+from twinframe.access.authentication.api_keys import ApiKeyAuthenticator
+from twinframe.access.authentication.port import AnyOf, Authenticator
+from twinframe.access.gate import Gate, log_refusal
 from twinframe.app.tokens import build_token_authenticator
-from twinframe.authentication.api_keys import ApiKeyAuthenticator
-from twinframe.authentication.gate import Gate, log_refusal
-from twinframe.authentication.port import AnyOf, Authenticator
 from twinframe.errors import SettingsError
+from twinframe.hooks.installation import Installation
 from twinframe.settings import Settings
 from twinframe.web.audit_log import AuditLog
 

@@ -6,24 +6,24 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from twinframe.admission.buckets import SharedBuckets
+from twinframe.access.rate_buckets import SharedBuckets
 from twinframe.app.access import build_access
 from twinframe.app.assistants import build_hosted_service, build_service, list_resources
 from twinframe.app.background import BackgroundService
 from twinframe.app.endpoints import build_endpoints
 from twinframe.app.features import build_control, build_hosting
-from twinframe.app.installation import Installation, build_installation, load_installation
 from twinframe.app.instruments import InstrumentService
 from twinframe.app.logs import LogService, configure_logging
 from twinframe.app.memory import build_account
 from twinframe.app.rates import build_rates
 from twinframe.app.sites import build_sites
-from twinframe.app.triples import build_triple_support
 from twinframe.errors import StorageError
 from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
-from twinframe.instruments.base import Instruments
-from twinframe.memory import MemoryAccount
+from twinframe.hooks.installation import Installation, build_installation, load_installation
+from twinframe.hooks.triple_support import build_triple_support
+from twinframe.runtime.instruments.base import Instruments
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore

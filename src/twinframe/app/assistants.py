@@ -15,10 +15,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from twinframe.admission.rates import CallerRates
-from twinframe.app.installation import Installation
-from twinframe.authentication.gate import Gate
+from twinframe.access.gate import Gate
+from twinframe.access.rates import CallerRates
 from twinframe.graph import Graph
+from twinframe.hooks.installation import Installation
 from twinframe.settings import Settings
 from twinframe.web.audit_log import AuditLog
 from twinframe.web.discovery import MCP_PATHS, Resource

@@ -9,23 +9,23 @@ import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 
-from twinframe.admission.buckets import SharedBuckets
-from twinframe.admission.rates import CallerRates
+from twinframe.access.authentication.build import build_token_authenticator
+from twinframe.access.gate import Gate, log_refusal
+from twinframe.access.rate_buckets import SharedBuckets
+from twinframe.access.rates import CallerRates
 from twinframe.app.access import AccessService
 from twinframe.app.hosting import LocalGraphHost
-from twinframe.app.installation import Installation
 from twinframe.app.instruments import InstrumentService
 from twinframe.app.memory import build_account
 from twinframe.app.metering import BillingRounds, HostMeter, MeteredHost
 from twinframe.app.rates import build_rates
-from twinframe.authentication.build import build_token_authenticator
-from twinframe.authentication.gate import Gate, log_refusal
 from twinframe.control.billing.offers import load_offers
 from twinframe.control.guarded_resources import forget_access
 from twinframe.control.kinds import RECORD_KINDS
 from twinframe.control.plane import ControlPlane
 from twinframe.control.provisioner import Provisioner, build_options
 from twinframe.errors import PluginError, SettingsError, TwinframeError
+from twinframe.hooks.installation import Installation
 from twinframe.model.json import JsonLimits
 from twinframe.settings import Settings
 from twinframe.storage.control_runner import ControlRunner

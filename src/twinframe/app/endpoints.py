@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from twinframe.app.installation import Installation
 from twinframe.errors import ErrorDetail, PluginError, SettingsError
-from twinframe.events.sinks import EventSink
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
 from twinframe.graph.happenings import build_source
 from twinframe.hooks.drivers import Plugin
+from twinframe.hooks.event_sinks.base import EventSink
+from twinframe.hooks.installation import Installation
 from twinframe.hooks.sections import read_section_class
 from twinframe.settings import Section
 from twinframe.settings.shape import find_nearest, read_keys, render_key, render_type

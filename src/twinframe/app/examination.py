@@ -12,24 +12,27 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from twinframe.access.authentication.build import build_issuer
+from twinframe.access.authentication.key_cache import KeysUnavailable
+from twinframe.access.authentication.key_file import read_keys
 from twinframe.app.endpoints import build_endpoints
-from twinframe.app.installation import Installation
 from twinframe.app.instruments import build_traces
 from twinframe.app.listening import check_addresses
 from twinframe.app.memory import check_memory
 from twinframe.app.preflight import NOT_HOSTED, find_problems, list_warnings
-from twinframe.authentication.build import build_issuer
-from twinframe.authentication.key_cache import KeysUnavailable
-from twinframe.authentication.key_file import read_keys
-from twinframe.diagnosis.endpoints import check_endpoint
-from twinframe.diagnosis.findings import (
+from twinframe.errors import ConfigurationError, SettingsError, StorageError, TwinframeError
+from twinframe.hooks.drivers import find_plugins
+from twinframe.hooks.installation import Installation
+from twinframe.hooks.seams import SEAMS, SITE
+from twinframe.runtime.diagnosis.endpoints import check_endpoint
+from twinframe.runtime.diagnosis.findings import (
     Finding,
     Severity,
     build_error,
     build_fine,
     build_warning,
 )
-from twinframe.diagnosis.machine import (
+from twinframe.runtime.diagnosis.machine import (
     check_clock,
     check_libraries,
     check_open_files,
@@ -37,11 +40,8 @@ from twinframe.diagnosis.machine import (
     check_temporary,
     check_workers,
 )
-from twinframe.diagnosis.places import check_directory, check_offered
-from twinframe.diagnosis.secrecy import check_certificate, check_private_file, check_secret
-from twinframe.errors import ConfigurationError, SettingsError, StorageError, TwinframeError
-from twinframe.hooks.drivers import find_plugins
-from twinframe.hooks.seams import SEAMS, SITE
+from twinframe.runtime.diagnosis.places import check_directory, check_offered
+from twinframe.runtime.diagnosis.secrecy import check_certificate, check_private_file, check_secret
 from twinframe.settings import CONFIG_VARIABLE, AuthenticationSettings, Settings
 from twinframe.settings.sources import find_near_misses
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from twinframe.settings import Settings
 
 if TYPE_CHECKING:
-    from twinframe.admission.rates import CallerRates
+    from twinframe.access.gate import Gate
+    from twinframe.access.rates import CallerRates
     from twinframe.app.control import MountedControlService
     from twinframe.app.hosting import HostingService
-    from twinframe.app.installation import Installation
-    from twinframe.authentication.gate import Gate
     from twinframe.graph.delivery.endpoints import Endpoints
-    from twinframe.instruments.base import Instruments
+    from twinframe.hooks.installation import Installation
+    from twinframe.runtime.instruments.base import Instruments
     from twinframe.web.bodies import Bodies
 
 
@@ -28,7 +28,7 @@ def load_features(settings: Settings) -> None:
     Call it before a fork, so that memory is shared.
     """
     if settings.authentication.asks and settings.authentication.takes_tokens:
-        import twinframe.authentication.build
+        import twinframe.access.authentication.build
     if settings.control.enabled:
         import twinframe.app.control
     if settings.hosting.enabled:

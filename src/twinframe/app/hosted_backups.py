@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
-from twinframe.app.installation import Installation
 from twinframe.errors import ConfigurationError, InvalidArgument, StorageError
+from twinframe.hooks.installation import Installation
 from twinframe.storage.backups import Backups, remove_unfinished
 from twinframe.storage.base import GraphStore
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry

@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
+from twinframe.access.gate import Gate
 from twinframe.app.background import BackgroundService
 from twinframe.app.hosted_journal import GraphJournal, Unwritten
 from twinframe.app.hosted_load import SharedCount
 from twinframe.app.hosted_marks import WorkMark, is_left
 from twinframe.app.hosted_quotas import GraphQuotas, QuotaRunner, SharedCounter
-from twinframe.app.installation import Installation
-from twinframe.app.triples import build_triple_support
-from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.jobs.places.places import build_places
-from twinframe.instruments.base import Instruments, Level
-from twinframe.memory import MemoryAccount
+from twinframe.hooks.installation import Installation
+from twinframe.hooks.triple_support import build_triple_support
+from twinframe.runtime.instruments.base import Instruments, Level
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.storage.base import GraphStore
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
 from twinframe.storage.runner import StoreRunner

@@ -1,6 +1,6 @@
 """Enforces the quotas of one hosted graph: operations over all workers, twins and storage.
 
-The limits come with the catalog entry; `resourcetypes.quotas` decides when one is exceeded.
+The limits come with the catalog entry; `hooks.resource_types.quotas` decides when one is exceeded.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from typing import Final, TypeVar
 from twinframe.app.hosted_places import SharedPlaces
 from twinframe.errors import StorageDamaged
 from twinframe.graph.background.own import OwnWork
-from twinframe.instruments.base import Instruments
-from twinframe.model.clock import Clock, read_clock
-from twinframe.resourcetypes.prices import Sku
-from twinframe.resourcetypes.quotas import (
+from twinframe.hooks.resource_types.prices import Sku
+from twinframe.hooks.resource_types.quotas import (
     WINDOWS,
     OperationBudget,
     Quota,
@@ -23,6 +21,8 @@ from twinframe.resourcetypes.quotas import (
     check_quota,
     find_limit,
 )
+from twinframe.model.clock import Clock, read_clock
+from twinframe.runtime.instruments.base import Instruments
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import GraphStore, GraphTransaction, Work
 from twinframe.storage.catalog import HostedSettings

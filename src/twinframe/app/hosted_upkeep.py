@@ -14,8 +14,8 @@ from typing import Final
 
 from twinframe.app.hosted_backups import is_due, make_backup, prune_backups
 from twinframe.app.hosted_journal import prune_journal
-from twinframe.app.installation import Installation
 from twinframe.errors import ConfigurationError, TwinframeError
+from twinframe.hooks.installation import Installation
 from twinframe.storage.catalog import Catalog, CatalogEntry
 
 _log = logging.getLogger(__name__)

@@ -15,20 +15,20 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from twinframe.admission.rates import CallerRates
+from twinframe.access.gate import Gate
+from twinframe.access.rates import CallerRates
 from twinframe.app.hosted_graphs import HostedGraphs
 from twinframe.app.hosted_journal import prepare_journal, read_statistics
 from twinframe.app.hosted_upkeep import HostedUpkeep
-from twinframe.app.installation import Installation
-from twinframe.authentication.gate import Gate
 from twinframe.errors import ConfigurationError, SettingsError, StorageBusy, StorageError
 from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.jobs.places.places import find_contested
-from twinframe.instruments.base import Instruments
-from twinframe.resourcetypes.base import LeaseLost, ProvisionFailed
-from twinframe.resourcetypes.blocking import run_blocking
-from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
+from twinframe.hooks.installation import Installation
+from twinframe.hooks.resource_types.base import LeaseLost, ProvisionFailed
+from twinframe.hooks.resource_types.blocking import run_blocking
+from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
+from twinframe.runtime.instruments.base import Instruments
 from twinframe.settings import Settings
 from twinframe.storage.backups import Backups
 from twinframe.storage.base import GraphStore

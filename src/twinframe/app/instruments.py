@@ -22,17 +22,17 @@ import twinframe
 from twinframe.app.memory import MemoryLevels
 from twinframe.app.relay_directory import open_private_directory
 from twinframe.errors import ConfigurationError
-from twinframe.instruments.base import Instruments, build_group
-from twinframe.instruments.slow_queries import SlowQueryLog
-from twinframe.memory import MemoryAccount
+from twinframe.runtime.instruments.base import Instruments, build_group
+from twinframe.runtime.instruments.slow_queries import SlowQueryLog
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
 from twinframe.web.exchange import Exchange
 from twinframe.web.guard import Guard
 from twinframe.web.side_listener import SideListener, build_document_app
 
 if TYPE_CHECKING:
-    from twinframe.instruments.metrics import Metrics
-    from twinframe.instruments.traces import Traces
+    from twinframe.runtime.instruments.metrics import Metrics
+    from twinframe.runtime.instruments.traces import Traces
 
 _log = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class InstrumentService:
         if not directory:  # no arbiter has made one: this process is the whole service
             self._own = TemporaryDirectory(prefix="twinframe-own-metrics-")
             directory = self._own.name
-        made: Metrics = importlib.import_module("twinframe.instruments.metrics").Metrics(
+        made: Metrics = importlib.import_module("twinframe.runtime.instruments.metrics").Metrics(
             Path(directory), wanted.max_graphs, twinframe.__version__
         )
         return made
@@ -146,7 +146,9 @@ def build_traces(settings: Settings) -> Traces | None:
     """Build the traces of the settings. Raises `ConfigurationError` when they are not available."""
     if not settings.traces.enabled:
         return None
-    made: Traces = load_optional("twinframe.instruments.traces").Traces(twinframe.__version__)
+    made: Traces = load_optional("twinframe.runtime.instruments.traces").Traces(
+        twinframe.__version__
+    )
     return made
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from twinframe.app.preflight import check_bind
-from twinframe.diagnosis.endpoints import is_live
-from twinframe.diagnosis.findings import Finding, build_error, build_fine, build_warning
 from twinframe.errors import SettingsError
+from twinframe.runtime.diagnosis.endpoints import is_live
+from twinframe.runtime.diagnosis.findings import Finding, build_error, build_fine, build_warning
 from twinframe.settings import LOOPBACK_BINDS, ServerSettings, Settings
 from twinframe.settings.operations import MetricsSettings
 from twinframe.web.side_listener import open_socket

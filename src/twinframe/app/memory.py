@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from twinframe.diagnosis.findings import Finding, build_fine, build_warning
-from twinframe.diagnosis.machine import read_memory_limit
-from twinframe.footprint import Footprint
-from twinframe.instruments.base import Level
-from twinframe.memory import MemoryAccount, Part
+from twinframe.runtime.diagnosis.findings import Finding, build_fine, build_warning
+from twinframe.runtime.diagnosis.machine import read_memory_limit
+from twinframe.runtime.footprint import Footprint
+from twinframe.runtime.instruments.base import Level
+from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 
 _MIB: Final = 1024 * 1024

@@ -20,8 +20,8 @@ from twinframe.control.billing.rounds import (
 )
 from twinframe.control.billing.usage import Usage, UsageMeter
 from twinframe.errors import TwinframeError
-from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
-from twinframe.resourcetypes.prices import QUERY_CHARGE_SCALE
+from twinframe.hooks.resource_types.hosting import GraphHost, HostedGraph, ResourceName
+from twinframe.hooks.resource_types.prices import QUERY_CHARGE_SCALE
 from twinframe.settings import Settings
 from twinframe.storage.control_runner import ControlRunner
 

@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 from twinframe.app.access import check_access
 from twinframe.app.endpoints import build_endpoints
 from twinframe.app.features import check_control, check_control_store, check_hosting
-from twinframe.app.installation import Installation
 from twinframe.app.sites import build_sites
 from twinframe.errors import (
     ConfigurationError,
@@ -22,6 +21,7 @@ from twinframe.errors import (
     StorageError,
     TwinframeError,
 )
+from twinframe.hooks.installation import Installation
 from twinframe.settings import LOOPBACK_BINDS, ServerSettings, Settings, TlsSettings
 from twinframe.web.routes import ROUTES
 

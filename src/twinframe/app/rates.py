@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twinframe.admission.buckets import SharedBuckets
-from twinframe.admission.rates import CallerRates, Kind
+from twinframe.access.rate_buckets import SharedBuckets
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.settings import Settings
 
 

@@ -8,10 +8,10 @@ import re
 from typing import Final
 
 import twinframe
-from twinframe.app.installation import Installation
 from twinframe.errors import PluginError, SettingsError
+from twinframe.hooks.installation import Installation
+from twinframe.hooks.sites import ServiceFacts, Site
 from twinframe.settings import ControlSettings, Settings
-from twinframe.sites.base import ServiceFacts, Site
 from twinframe.web.control.route_parts import PREFIX
 from twinframe.web.hosted_edge import HOSTED
 from twinframe.web.hosted_routes import HOSTED_ROUTES

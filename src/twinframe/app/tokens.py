@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from twinframe.settings import AuthenticationSettings
 
 if TYPE_CHECKING:
-    from twinframe.authentication.port import Authenticator
+    from twinframe.access.authentication.port import Authenticator
 
 
 def build_token_authenticator(
     settings: AuthenticationSettings, audiences: tuple[str, ...]
 ) -> Authenticator:
     """Build the authenticator of bearer tokens. Raises `SettingsError`, `ValueError`."""
-    from twinframe.authentication import build
+    from twinframe.access.authentication import build
 
     return build.build_token_authenticator(settings, audiences)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from twinframe.app.installation import load_installation
-from twinframe.authentication.api_keys_store import ApiKey, ApiKeys
+from twinframe.access.authentication.api_keys_store import ApiKey, ApiKeys
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.cli.grants import parse_duration, parse_grants, parse_name, render_moment
 from twinframe.cli.tables import write_table
+from twinframe.hooks.installation import load_installation
 
 
 @click.group()

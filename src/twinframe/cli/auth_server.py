@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 from gunicorn.app.base import BaseApplication
 
-from twinframe.app.installation import load_installation
 from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import check_bind, check_tls
 from twinframe.cli.console import config_option
 from twinframe.cli.serve import build_gunicorn_settings
 from twinframe.errors import TwinframeError
+from twinframe.hooks.installation import load_installation
 from twinframe.settings import Settings
 from twinframe.tokenserver.addresses import build_addresses
 from twinframe.tokenserver.application import (

@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 
 from twinframe.app.examination import examine, examine_settings, find_worst
-from twinframe.app.installation import load_installation
 from twinframe.cli.console import config_option, json_option, write_json
-from twinframe.diagnosis.findings import Finding, Severity
 from twinframe.errors import ConfigurationError
+from twinframe.hooks.installation import load_installation
+from twinframe.runtime.diagnosis.findings import Finding, Severity
 
 
 @click.command()

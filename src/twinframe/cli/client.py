@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from twinframe.app.installation import load_installation
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.cli.grants import (
     parse_duration,
@@ -20,6 +19,7 @@ from twinframe.cli.grants import (
 )
 from twinframe.cli.tables import write_table
 from twinframe.errors import InvalidArgument
+from twinframe.hooks.installation import load_installation
 from twinframe.settings import Settings
 from twinframe.tokenserver.addresses import list_audiences
 from twinframe.tokenserver.clients import Clients

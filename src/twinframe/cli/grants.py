@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from twinframe.access.permission_grammar import Grant, Permission, parse_grant
 from twinframe.errors import InvalidArgument
-from twinframe.permissions.grammar import Grant, Permission, parse_grant
 from twinframe.web.access import list_permissions
 from twinframe.web.hosted_routes import HOSTED_ROUTES
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from twinframe.app.hosting import build_catalog
-from twinframe.app.installation import Installation
 from twinframe.cli.backup import find_entry
+from twinframe.hooks.installation import Installation
 
 graph_option = click.option(
     "--graph", default="", metavar="ID", help="A hosted graph; else the service's own."

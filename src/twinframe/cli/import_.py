@@ -16,7 +16,6 @@ from rich.progress import Progress as Bar
 from rich.progress import TaskID
 
 from twinframe.app import open_graph
-from twinframe.app.installation import Installation, load_installation
 from twinframe.cli.console import config_option, write_error, write_problems
 from twinframe.cli.export import STDIO
 from twinframe.cli.hosted import find_store, graph_option
@@ -24,6 +23,7 @@ from twinframe.cli.progress import open_bar, progress_option
 from twinframe.errors import TwinframeError
 from twinframe.graph.portable.log import ImportLog
 from twinframe.graph.portable.progress import Finding, Progress
+from twinframe.hooks.installation import Installation, load_installation
 from twinframe.model.clock import read_clock
 
 _SHOWN: Final = 20

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from twinframe.app.installation import load_installation
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.errors import ConfigurationError
+from twinframe.hooks.installation import load_installation
 from twinframe.storage.indexes import PropertyIndexes
 
 property_argument = click.argument("name", metavar="PROPERTY")

@@ -11,10 +11,10 @@ import click
 
 from twinframe.app import build_mcp_app, open_graph
 from twinframe.app.assistants import build_mcp_installation, serve_stdio
-from twinframe.app.installation import Installation, load_installation
 from twinframe.app.logs import configure_logging
 from twinframe.cli.console import config_option
 from twinframe.cli.serve import Service, run_service
+from twinframe.hooks.installation import Installation, load_installation
 from twinframe.web.guard import Guard
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from twinframe.app.installation import load_installation
 from twinframe.cli.console import (
     config_option,
     json_option,
@@ -16,6 +15,7 @@ from twinframe.cli.console import (
 from twinframe.cli.tables import write_table
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.drivers import PluginInfo, find_plugins
+from twinframe.hooks.installation import load_installation
 from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, SEAMS, SITE, STORAGE
 from twinframe.settings import Settings
 

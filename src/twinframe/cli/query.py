@@ -13,10 +13,10 @@ import click
 import orjson
 
 from twinframe.app import open_graph
-from twinframe.app.installation import Installation, load_installation
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.cli.tables import write_table
 from twinframe.errors import EmptyBody, InvalidArgument
+from twinframe.hooks.installation import Installation, load_installation
 from twinframe.model.json import JsonLimits, parse_json
 
 param_option = click.option(

@@ -8,9 +8,9 @@ import click
 
 from twinframe.app.hosted_backups import require_backups, restore_backup
 from twinframe.app.hosting import build_catalog
-from twinframe.app.installation import load_installation
 from twinframe.cli.backup import find_entry
 from twinframe.cli.console import config_option
+from twinframe.hooks.installation import load_installation
 
 _WAIT_SECONDS = 5.0
 

@@ -17,11 +17,10 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
-from twinframe.admission.buckets import SharedBuckets
+from twinframe.access.rate_buckets import SharedBuckets
 from twinframe.app import build_app
 from twinframe.app.assistants import load_mcp
 from twinframe.app.features import load_features
-from twinframe.app.installation import Installation, load_installation
 from twinframe.app.instruments import open_metrics
 from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import Refusal, check_bind, find_refusals, list_warnings
@@ -30,6 +29,7 @@ from twinframe.app.relay_directory import open_relay
 from twinframe.cli.arbiter import LeaveFlag, LeavingArbiter
 from twinframe.cli.console import config_option, refuse_start
 from twinframe.errors import TwinframeError
+from twinframe.hooks.installation import Installation, load_installation
 from twinframe.settings import ServerSettings, Settings
 from twinframe.web.guard import Guard
 from twinframe.web.worker import Worker

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 import orjson
 
-from twinframe.app.installation import load_installation
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.cli.tables import write_table
+from twinframe.hooks.installation import load_installation
 from twinframe.settings.render import list_effective
 from twinframe.settings.shape import render_key
 

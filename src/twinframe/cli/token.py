@@ -16,9 +16,9 @@ import click
 import jwt
 import orjson
 
-from twinframe.app.installation import load_installation
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.errors import ConfigurationError, InvalidArgument, TwinframeError
+from twinframe.hooks.installation import load_installation
 from twinframe.settings import check_endpoint
 from twinframe.tokenserver.addresses import build_addresses
 

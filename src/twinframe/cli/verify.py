@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from twinframe.app.installation import load_installation
 from twinframe.cli.console import config_option, write_problems
+from twinframe.hooks.installation import load_installation
 from twinframe.storage.backups import check_seal
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from twinframe.access.permission_grammar import Grant
 from twinframe.control import kinds
 from twinframe.control.actors import Actor, Principal, build_principals
 from twinframe.control.catalogue import BUILT_IN_ROLES, build_grants, build_permission, is_within
@@ -20,7 +21,6 @@ from twinframe.control.context import ControlContext
 from twinframe.control.documents import ROLES, USERS, build_holder, build_place
 from twinframe.control.scopes import PLATFORM, PLATFORM_PATH, Scope, ScopePath, ScopeType, find_path
 from twinframe.errors import ControlNotFound, PermissionMissing
-from twinframe.permissions.grammar import Grant
 from twinframe.storage.control import Comparison, Condition, ControlSession, Record
 
 _READ: Final[Mapping[ScopeType, str]] = {

@@ -28,17 +28,17 @@ from twinframe.control.resources import OnGone
 from twinframe.control.states import BUSY, Cause, ResourceState, find_next
 from twinframe.control.work import SECOND, Pause, check_claim, finish, let_go, put_back
 from twinframe.errors import TwinframeError
-from twinframe.model.clock import Clock, read_clock
-from twinframe.resourcetypes.base import (
+from twinframe.hooks.resource_types.base import (
     LeaseLost,
     ProvisionContext,
     Provisioned,
     ProvisionFailed,
     ResourceType,
 )
-from twinframe.resourcetypes.hosting import GraphHost
-from twinframe.resourcetypes.quotas import QuotaLimit
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.hosting import GraphHost
+from twinframe.hooks.resource_types.quotas import QuotaLimit
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.model.clock import Clock, read_clock
 from twinframe.storage.control import ControlSession, ControlTransaction
 from twinframe.storage.control_runner import ControlRunner
 

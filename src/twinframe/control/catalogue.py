@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from twinframe.access.permission_grammar import Grant, Permission, parse_grant, parse_permission
 from twinframe.errors import InvalidArgument
-from twinframe.permissions.grammar import Grant, Permission, parse_grant, parse_permission
 
 CONTROL_PERMISSIONS: Final[Mapping[str, str]] = {
     "organizations/create": "create organizations (of effect at the platform alone)",

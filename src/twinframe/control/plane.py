@@ -19,9 +19,9 @@ from twinframe.control.resource_requests import RequestReader
 from twinframe.control.resources import Resources
 from twinframe.control.roles import Roles
 from twinframe.control.users import Users
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.json import JsonLimits
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import BillingSettings, ControlSettings
 from twinframe.storage.control_runner import ControlRunner
 

@@ -37,9 +37,9 @@ from twinframe.control.work import (
     renew,
 )
 from twinframe.errors import TwinframeError
+from twinframe.hooks.resource_types.hosting import GraphHost
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
-from twinframe.resourcetypes.hosting import GraphHost
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import ControlSettings
 from twinframe.storage.control_runner import ControlRunner
 

@@ -16,8 +16,8 @@ from twinframe.control import kinds
 from twinframe.control.documents import Table
 from twinframe.control.names import render_moment
 from twinframe.control.states import ResourceState
-from twinframe.resourcetypes.hosting import ResourceName
-from twinframe.resourcetypes.prices import Sku
+from twinframe.hooks.resource_types.hosting import ResourceName
+from twinframe.hooks.resource_types.prices import Sku
 from twinframe.storage.control import Key
 
 

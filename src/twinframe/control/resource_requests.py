@@ -12,10 +12,10 @@ from typing import Final, TypeVar, cast
 
 from twinframe.control.names import parse_id, parse_name
 from twinframe.errors import ErrorDetail, InputError, LimitExceeded, ValidationFailed
+from twinframe.hooks.resource_types.prices import Sku
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
-from twinframe.resourcetypes.prices import Sku
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
 
 T = TypeVar("T")
 

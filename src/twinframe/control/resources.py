@@ -36,8 +36,8 @@ from twinframe.errors import (
     InvalidArgument,
     ValidationFailed,
 )
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.storage.control import (
     MOST_VALUES,
     Comparison,

@@ -18,9 +18,9 @@ from twinframe.control.resources import Resources, purge
 from twinframe.control.states import ResourceState
 from twinframe.control.work import SECOND
 from twinframe.errors import TwinframeError
+from twinframe.hooks.resource_types.hosting import GraphHost, ResourceName
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
-from twinframe.resourcetypes.hosting import GraphHost, ResourceName
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction
 from twinframe.storage.control_runner import ControlRunner
 

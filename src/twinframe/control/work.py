@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from twinframe.control.resource_documents import WORK, Goal, WorkItem
-from twinframe.resourcetypes.base import LeaseLost
+from twinframe.hooks.resource_types.base import LeaseLost
 from twinframe.storage.control import (
     Comparison,
     Condition,

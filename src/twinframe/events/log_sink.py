@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from twinframe import hookimpl
-from twinframe.events.sinks import EventSink, Message
+from twinframe.hooks.event_sinks.base import EventSink, Message
 from twinframe.settings import Section
 
 _log = logging.getLogger("twinframe.events.sink")

@@ -23,7 +23,7 @@ import httpx2
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from twinframe import hookimpl
-from twinframe.events.sinks import (
+from twinframe.hooks.event_sinks.base import (
     STRUCTURED,
     DeliveryFailed,
     DeliveryRefused,
@@ -31,7 +31,7 @@ from twinframe.events.sinks import (
     EventSink,
     Message,
 )
-from twinframe.events.trust import build_trust
+from twinframe.hooks.event_sinks.trust import build_trust
 from twinframe.settings import Count, Seconds, Section
 
 _MOST_ANSWER_BYTES: Final = 64 * 1024

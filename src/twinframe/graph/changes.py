@@ -24,9 +24,9 @@ from twinframe.graph.happenings import GatheredOutbox, Happenings
 from twinframe.graph.models import render_model
 from twinframe.graph.relationship_documents import RelationshipBody, render_relationship
 from twinframe.graph.twin_documents import ETAG, ID, METADATA, MODEL, JsonObject
-from twinframe.memory import Hold, Part
 from twinframe.model.etags import build_etag
 from twinframe.model.json import estimate_parsed
+from twinframe.runtime.memory import Hold, Part
 from twinframe.storage.base import (
     GraphTransaction,
     ModelRecord,

@@ -16,10 +16,10 @@ from twinframe.graph.ports import StoreRunner
 from twinframe.graph.signal import WriteSignal
 from twinframe.graph.stamps import Stamps
 from twinframe.graph.tokens import TokenSigner
-from twinframe.instruments.base import CURRENT_TRACE
-from twinframe.memory import MemoryAccount
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.values import JsonValue
+from twinframe.runtime.instruments.base import CURRENT_TRACE
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphTransaction, Work
 

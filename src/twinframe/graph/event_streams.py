@@ -17,8 +17,8 @@ from twinframe.events.event import Event
 from twinframe.events.filters import Filter, build_filter
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.reading import MUCH, EventReader
-from twinframe.instruments.base import Level
-from twinframe.memory import Hold, Part
+from twinframe.runtime.instruments.base import Level
+from twinframe.runtime.memory import Hold, Part
 from twinframe.storage.base import GraphSession
 from twinframe.storage.epochs import Epoch, read_epoch
 

@@ -32,10 +32,10 @@ from twinframe.graph.telemetry import Telemetry
 from twinframe.graph.transactions import Transactions
 from twinframe.graph.triples import Triples
 from twinframe.graph.twins import Twins
-from twinframe.instruments.base import Instruments
-from twinframe.memory import MemoryAccount
 from twinframe.model.clock import Clock, build_steady_clock, read_clock
 from twinframe.query.engine import QueryEngine
+from twinframe.runtime.instruments.base import Instruments
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
 from twinframe.storage.triples import TripleSupport
 

@@ -31,10 +31,10 @@ from twinframe.graph.query_watch import QueryWatch
 from twinframe.graph.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
 from twinframe.graph.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.tokens import Continuation, TokenSigner
-from twinframe.instruments.base import Instruments, Level
 from twinframe.model.values import JsonValue, Value
 from twinframe.query.engine import CannotRun, JsonRow, QueryEngine
 from twinframe.query.evaluate.limits import Limits, Meter
+from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.storage.base import GraphSession
 
 _OPERATION: Final = "query"

@@ -6,10 +6,10 @@ from hashlib import blake2b
 from time import perf_counter, time
 from typing import Protocol
 
-from twinframe.instruments.base import QueryRun
-from twinframe.instruments.slow_queries import mask_literals
 from twinframe.query.language import detect_language
 from twinframe.query.plan.execution import Execution
+from twinframe.runtime.instruments.base import QueryRun
+from twinframe.runtime.instruments.slow_queries import mask_literals
 
 _EVALUATOR = "evaluator"
 

@@ -9,13 +9,13 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from twinframe.diagnosis.findings import Finding
-    from twinframe.events.sinks import EventSink
-    from twinframe.permissions.base import PermissionProvider
+    from twinframe.access.permissions import PermissionProvider
+    from twinframe.hooks.event_sinks.base import EventSink
+    from twinframe.hooks.resource_types.base import ResourceType
+    from twinframe.hooks.sites import ServiceFacts, Site
     from twinframe.query.engine import QueryEngine
-    from twinframe.resourcetypes.base import ResourceType
+    from twinframe.runtime.diagnosis.findings import Finding
     from twinframe.settings import AuthorizationSettings, Section
-    from twinframe.sites.base import ServiceFacts, Site
     from twinframe.storage.base import GraphStore
     from twinframe.storage.control import ControlStore
     from twinframe.storage.triples import SparqlEngine, TripleWriter

@@ -9,11 +9,11 @@ from contextvars import ContextVar
 from time import time
 from typing import Final, Protocol
 
-from twinframe.admission.rates import CallerRates, Kind
-from twinframe.authentication.gate import Audit, AuditEntry, Errand, Gate
+from twinframe.access.gate import Audit, AuditEntry, Errand, Gate
+from twinframe.access.permission_grammar import parse_permission
+from twinframe.access.permissions import Caller
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.errors import Unauthenticated
-from twinframe.permissions.base import Caller
-from twinframe.permissions.grammar import parse_permission
 
 CURRENT_CALLER: Final[ContextVar[Caller | None]] = ContextVar("mcp_caller", default=None)
 """The authenticated caller of the present message."""

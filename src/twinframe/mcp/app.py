@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 from mcp.server.lowlevel import Server
 from sse_starlette.sse import AppStatus
 
-from twinframe.authentication.gate import Gate
+from twinframe.access.gate import Gate
+from twinframe.access.permissions import Caller
 from twinframe.errors import InputError, PermissionMissing, ScopeMissing, Unauthenticated
-from twinframe.instruments.base import Level
 from twinframe.mcp.guard import AccessGuard, acting_as
 from twinframe.mcp.hosts import Header, Hosts, build_cors_headers, build_refusal, find_header
 from twinframe.mcp.inbound import read_body, repeat_body
@@ -26,7 +26,7 @@ from twinframe.mcp.relay import OwnerGone, Relay
 from twinframe.mcp.sessions import Sessions, TooManyCalls, TooManySessions
 from twinframe.mcp.sse import MESSAGES, SseTransport
 from twinframe.mcp.streamable import StreamableTransport
-from twinframe.permissions.base import Caller
+from twinframe.runtime.instruments.base import Level
 from twinframe.settings import Settings
 from twinframe.web.bodies import check_count
 from twinframe.web.errors import BodyTooLarge, EdgeError, ErrorAnswer, build_answer

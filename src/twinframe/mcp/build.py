@@ -11,8 +11,8 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 
-from twinframe.admission.rates import CallerRates
-from twinframe.authentication.gate import Audit, Gate
+from twinframe.access.gate import Audit, Gate
+from twinframe.access.rates import CallerRates
 from twinframe.graph import Graph
 from twinframe.mcp.access import GateAccess, OpenAccess
 from twinframe.mcp.app import McpEndpoint

@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 import orjson
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
-from twinframe.admission.rates import CallerRates, Kind
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.errors import QueryTimeout, TwinframeError
 from twinframe.mcp.access import CURRENT_ERRAND, spend_call
 from twinframe.mcp.advice import build_advice

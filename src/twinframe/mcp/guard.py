@@ -17,11 +17,11 @@ from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from twinframe.authentication.gate import Errand, Gate
-from twinframe.instruments.base import CURRENT_REQUEST, CURRENT_TRACE
+from twinframe.access.gate import Errand, Gate
+from twinframe.access.permission_grammar import WILDCARD, Permission
+from twinframe.access.permissions import Caller
 from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND
-from twinframe.permissions.base import Caller
-from twinframe.permissions.grammar import WILDCARD, Permission
+from twinframe.runtime.instruments.base import CURRENT_REQUEST, CURRENT_TRACE
 from twinframe.settings import Settings
 from twinframe.web.errors import JSON, ErrorAnswer
 from twinframe.web.exchange import SCOPE_KEY, Exchange, Scope

@@ -12,8 +12,8 @@ from pathlib import Path
 from time import time
 from typing import Any, Final, cast
 
-from twinframe.admission.rates import CallerRates
-from twinframe.authentication.gate import Audit
+from twinframe.access.gate import Audit
+from twinframe.access.rates import CallerRates
 from twinframe.errors import GraphNotFound, TwinframeError
 from twinframe.graph import Graph
 from twinframe.mcp.access import (

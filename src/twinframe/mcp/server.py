@@ -29,7 +29,7 @@ from mcp_types import (
 )
 
 from twinframe import __version__
-from twinframe.admission.rates import CallerRates, Kind
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.errors import NotFound, TwinframeError
 from twinframe.graph import Graph
 from twinframe.mcp import prompts, resources

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from twinframe.memory import MemoryAccount
 from twinframe.model.ids import TWIN_LABEL
 from twinframe.query.algebra import LabelName
 from twinframe.query.engine import CannotRun
 from twinframe.query.reader import GraphReader
+from twinframe.runtime.memory import MemoryAccount
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from time import monotonic
 from typing import Final, TypeVar
 
 from twinframe.errors import LimitExceeded, StorageError, StorageFull, TwinframeError
-from twinframe.instruments.base import Instruments, Level
 from twinframe.query.engine import CannotRun
+from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, Placement, Work
 from twinframe.storage.runner_reads import ReadThreads

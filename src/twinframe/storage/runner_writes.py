@@ -11,7 +11,7 @@ from time import perf_counter, time
 from typing import Generic, Protocol, TypeVar, cast
 
 from twinframe.errors import StorageBusy, TwinframeError
-from twinframe.instruments.base import Commit, Instruments, Write
+from twinframe.runtime.instruments.base import Commit, Instruments, Write
 from twinframe.storage.base import Outcome, StoreTraits
 
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from typing import Final
 
 import orjson
 
-from twinframe.resourcetypes.base import LeaseLost
-from twinframe.resourcetypes.blocking import run_blocking
-from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
+from twinframe.hooks.resource_types.base import LeaseLost
+from twinframe.hooks.resource_types.blocking import run_blocking
+from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
 
 _DRAFT: Final = ".draft"
 

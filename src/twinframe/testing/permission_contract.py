@@ -15,8 +15,8 @@ from typing import TypeAlias, TypeVar
 
 import pytest
 
+from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.model.values import JsonValue
-from twinframe.permissions.base import Caller, PermissionProvider
 
 T = TypeVar("T")
 Grants: TypeAlias = Mapping[str, frozenset[str]]

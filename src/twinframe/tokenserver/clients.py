@@ -10,8 +10,8 @@ from pathlib import Path
 
 import orjson
 
-from twinframe.authentication.credentials_file import CredentialsFile, Row
-from twinframe.authentication.secret_hashes import (
+from twinframe.access.authentication.credentials_file import CredentialsFile, Row
+from twinframe.access.authentication.secret_hashes import (
     NO_SECRET,
     SecretHash,
     build_hash,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from twinframe.authentication.credentials_file import make_directory
+from twinframe.access.authentication.credentials_file import make_directory
 
 
 @contextmanager

@@ -11,10 +11,10 @@ from functools import partial
 
 from falcon.asgi import Request, Response
 
-from twinframe.authentication.gate import Errand, Gate
+from twinframe.access.gate import Errand, Gate
+from twinframe.access.permission_grammar import Permission, parse_permission
+from twinframe.access.permissions import Caller
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
-from twinframe.permissions.base import Caller
-from twinframe.permissions.grammar import Permission, parse_permission
 from twinframe.web.discovery import WELL_KNOWN, Discovery
 from twinframe.web.errors import build_answer
 from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send

@@ -15,11 +15,11 @@ from falcon.asgi import App, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
 import twinframe
-from twinframe.admission.rates import CallerRates
-from twinframe.authentication.gate import Gate
+from twinframe.access.gate import Gate
+from twinframe.access.rates import CallerRates
 from twinframe.errors import StorageBusy, StorageError, TwinframeError
-from twinframe.memory import MemoryAccount
 from twinframe.model.json import JsonLimits
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import AuthenticationSettings, CorsSettings, Settings
 from twinframe.web.access import AccessLayer, guard_responder, list_permissions
 from twinframe.web.access_log import AccessLog

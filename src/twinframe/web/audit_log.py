@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import orjson
 
-from twinframe.authentication.gate import AuditEntry
+from twinframe.access.gate import AuditEntry
 from twinframe.errors.masking import mask_path
 from twinframe.web.line_log import LineLog, render_moment
 

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from twinframe.errors import TwinframeError
-from twinframe.memory import Hold, MemoryAccount, Part
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.large_json import (
     LargeLimits,
@@ -22,6 +21,7 @@ from twinframe.model.large_json import (
     parse_large_json,
 )
 from twinframe.model.values import JsonValue
+from twinframe.runtime.memory import Hold, MemoryAccount, Part
 from twinframe.settings import Settings
 
 # PERF: parsing takes about 13 us a KiB; beyond this it would block the event loop for a

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from twinframe.access.permission_grammar import Permission
 from twinframe.model.json import JsonLimits
-from twinframe.permissions.grammar import Permission
 from twinframe.web.bodies import Bodies
 from twinframe.web.discovery import Discovery
 from twinframe.web.explorer import Explorer

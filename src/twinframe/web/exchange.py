@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from twinframe.authentication.gate import Gate
-from twinframe.memory import Hold
-from twinframe.permissions.base import Caller
+from twinframe.access.gate import Gate
+from twinframe.access.permissions import Caller
+from twinframe.runtime.memory import Hold
 from twinframe.web.errors import BodyTooLarge, ClientDisconnected, UnsupportedMediaType
 from twinframe.web.paths import Target
 from twinframe.web.traceparent import find_traceparent

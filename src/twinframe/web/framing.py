@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from twinframe.errors import MemoryExhausted
-from twinframe.memory import MemoryAccount, Part
+from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.settings import ServerSettings
 from twinframe.web.errors import render_envelope
 

@@ -16,8 +16,8 @@ from time import perf_counter, time
 from urllib.parse import quote
 
 from twinframe.errors import TwinframeError
-from twinframe.instruments.base import CURRENT_TRACE
-from twinframe.memory import MemoryAccount
+from twinframe.runtime.instruments.base import CURRENT_TRACE
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import ServerSettings
 from twinframe.web.access_log import AccessEntry, AccessLog
 from twinframe.web.errors import BadRequestTarget, ErrorAnswer, ServiceEnding, build_answer

@@ -15,8 +15,8 @@ import orjson
 
 import twinframe
 from twinframe.errors import GraphNotFound
-from twinframe.memory import MemoryAccount
 from twinframe.model.json import JsonLimits
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
 from twinframe.web.access import list_permissions
 from twinframe.web.bodies import Bodies

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple, Protocol, cast
 
 from falcon.asgi import Request, Response
 
-from twinframe.admission.rates import CallerRates
-from twinframe.authentication.gate import Gate
+from twinframe.access.gate import Gate
+from twinframe.access.rates import CallerRates
 from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
 from twinframe.model.ids import is_resource_id
 from twinframe.settings import Settings

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
-from twinframe.memory import Hold, MemoryAccount, Part
+from twinframe.runtime.memory import Hold, MemoryAccount, Part
 from twinframe.settings import ServerSettings
 from twinframe.web.crowd import Crowd, read_address
 from twinframe.web.delivery import is_delivered

@@ -9,7 +9,7 @@ from typing import Final
 
 from falcon.asgi import Request, Response
 
-from twinframe.admission.rates import CallerRates, Kind
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.web.exchange import SCOPE_KEY, Exchange
 from twinframe.web.operations import Route
 from twinframe.web.routing import BoundResponder

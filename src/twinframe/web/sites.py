@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from twinframe.errors import TwinframeError
-from twinframe.sites.base import Content, Site, SiteRequest
+from twinframe.hooks.sites import Content, Site, SiteRequest
 from twinframe.web.errors import MethodNotAllowed, RouteNotFound, build_answer
 from twinframe.web.exchange import SCOPE_KEY, Exchange, Receive, Scope, Send
 from twinframe.web.guard import read_raw_path, write_answer

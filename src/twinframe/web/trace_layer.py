@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from twinframe.errors.masking import mask_path
-from twinframe.instruments.traces import Traces
+from twinframe.runtime.instruments.traces import Traces
 from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
 
 # SPEC: W3C Trace Context; both may be repeated, and are then joined.

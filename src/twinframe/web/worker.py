@@ -24,7 +24,7 @@ from uvicorn.config import Config
 from uvicorn.server import Server
 from uvicorn_worker import UvicornWorker  # type: ignore[import-untyped]  # ships no types
 
-from twinframe.memory import MemoryAccount
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import ServerSettings
 from twinframe.web.allocator import Trimmer, tame_allocator
 from twinframe.web.protocol import build_protocol

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from twinframe import hookimpl
-from twinframe.resourcetypes.base import ProvisionContext, Provisioned, ResourceType
+from twinframe.hooks.resource_types.base import ProvisionContext, Provisioned, ResourceType
 
 
 class LakeType(ResourceType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twinframe import hookimpl
-from twinframe.sites.base import Content, ServiceFacts, Site, SiteRequest, build_content
+from twinframe.hooks.sites import Content, ServiceFacts, Site, SiteRequest, build_content
 
 
 class Notes(Site):

@@ -14,10 +14,10 @@ GRANTS = (
     "tests/e2e/test_own_graph_access.py",
 )
 TOKENS = (
-    "tests/unit/authentication/test_token_matrix.py",
+    "tests/unit/access/authentication/test_token_matrix.py",
     "tests/e2e/test_access_tokens_over_http.py",
 )
-KEYS = ("tests/unit/authentication/test_key_cache.py", "tests/e2e/test_issuer_misbehaves.py")
+KEYS = ("tests/unit/access/authentication/test_key_cache.py", "tests/e2e/test_issuer_misbehaves.py")
 
 
 def judge(trial: Trial) -> Sequence[Figure]:

@@ -11,7 +11,7 @@ from tests.e2e.server import free_port
 from tests.reliability.judging import Figure, Goal, Trial, Twin, exactly
 from tests.reliability.suites import run_tests
 
-_DIAGNOSIS = "tests/unit/diagnosis/test_diagnosis.py"
+_DIAGNOSIS = "tests/unit/runtime/diagnosis/test_diagnosis.py"
 _ENGINE = "plugins/storage-rdf/tests/test_oxigraph_engine.py"
 TESTS = (
     "plugins/storage-sqlite/tests/test_sqlite_opening.py",

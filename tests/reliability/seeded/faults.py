@@ -311,7 +311,7 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
         ("twinframe.graph.background.leases", believe_late_workers),
     ),
     "place-apart": (("twinframe.graph.portable.importing", keep_the_place_apart),),
-    "everybody-may": (("twinframe.authentication.gate", allow_everybody),),
+    "everybody-may": (("twinframe.access.gate", allow_everybody),),
     "held-for-a-while-is-held": (("twinframe.control.access", hold_for_good),),
     "addresses-are-lowered": (("twinframe.control.actors", lower_addresses),),
     "own-graph-by-its-id": (("twinframe_auth_api.address", ask_by_id_alone),),
@@ -331,6 +331,6 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "heart-by-the-wall-clock": (("twinframe.web.worker", live_by_the_wall_clock),),
     "outlive-the-arbiter": (("twinframe.web.worker", outlive_the_arbiter),),
     "crash-on-odd-ids": (("twinframe.model.ids", crash_on_odd_ids),),
-    "no-account": (("twinframe.memory", grant_all_memory),),
+    "no-account": (("twinframe.runtime.memory", grant_all_memory),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),
 }

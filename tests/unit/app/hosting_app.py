@@ -12,8 +12,8 @@ from pydantic import TypeAdapter
 
 from twinframe.app.application import build_app
 from twinframe.app.hosting import HostingService, LocalGraphHost
-from twinframe.app.installation import Installation, load_installation
-from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
+from twinframe.hooks.installation import Installation, load_installation
+from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
 from twinframe.web.guard import Guard
 
 

@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from twinframe.app import create_app, open_graph
 from twinframe.app.assistants import build_mcp_installation, list_resources
-from twinframe.app.installation import build_installation, load_installation
 from twinframe.app.preflight import check_bind, check_tls, find_problems, list_warnings
 from twinframe.errors import PluginError, SettingsError
+from twinframe.hooks.installation import build_installation, load_installation
 from twinframe.settings import (
     AuthenticationSettings,
     AuthorizationSettings,

@@ -10,7 +10,6 @@ import pytest
 
 from twinframe.app.control import ControlService
 from twinframe.app.hosting import LocalGraphHost
-from twinframe.app.installation import Installation, load_installation
 from twinframe.app.metering import HostMeter, MeteredHost
 from twinframe.control import kinds
 from twinframe.control.actors import Actor, Principal
@@ -20,7 +19,8 @@ from twinframe.control.plane import ControlPlane
 from twinframe.control.resource_documents import Resource
 from twinframe.control.states import ResourceState
 from twinframe.errors import ControlConflict
-from twinframe.resourcetypes.hosting import ResourceName
+from twinframe.hooks.installation import Installation, load_installation
+from twinframe.hooks.resource_types.hosting import ResourceName
 
 ADA = Actor("ada")
 GRAPH = orjson.dumps({"id": "tower", "name": "Tower", "type": "Platform.Graph"})

@@ -9,11 +9,11 @@ import orjson
 import pytest
 
 from twinframe.app.endpoints import build_endpoints
-from twinframe.app.installation import load_installation
 from twinframe.errors import PluginError, SettingsError
 from twinframe.events.log_sink import LogSink
 from twinframe.events.webhook import WebhookSink
 from twinframe.graph.delivery.endpoints import Endpoints, EventForm
+from twinframe.hooks.installation import load_installation
 from twinframe.settings.render import list_effective
 
 OUT = "Events__Endpoints__out__"

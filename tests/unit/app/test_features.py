@@ -16,7 +16,7 @@ _TOKENS = {
 }
 _SERVE = """
 import gc, sys
-from twinframe.app.installation import load_installation
+from twinframe.hooks.installation import load_installation
 from twinframe.cli import serve
 
 class Arbiter:
@@ -69,7 +69,7 @@ def test_a_service_imports_nothing_of_what_is_off(code: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("environment", "module"),
     [
-        (_TOKENS, "twinframe.authentication.build"),
+        (_TOKENS, "twinframe.access.authentication.build"),
         ({"Hosting__Enabled": "true"}, "twinframe.app.hosting"),
         ({"Control__Enabled": "true", **_TOKENS}, "twinframe.app.control"),
     ],

@@ -18,10 +18,10 @@ from tests.unit.app.hosting_app import (
 )
 from twinframe.app import hosted_graphs
 from twinframe.app.hosting import LocalGraphHost
-from twinframe.app.installation import Installation
 from twinframe.events.log_sink import LogSink
-from twinframe.events.sinks import DeliveryFailed, Message
 from twinframe.graph.delivery.deliverer import RouteKind
+from twinframe.hooks.event_sinks.base import DeliveryFailed, Message
+from twinframe.hooks.installation import Installation
 from twinframe.web.guard import Guard
 
 MODEL = [

@@ -19,12 +19,12 @@ from tests.unit.app.hosting_app import bring_up, build_graph, build_hosting, req
 from twinframe.app.background import BackgroundService
 from twinframe.app.hosted_quotas import GraphQuotas, QuotaRunner, SharedCounter, parse_limits
 from twinframe.app.hosting import LocalGraphHost
-from twinframe.app.installation import Installation
 from twinframe.errors import QuotaExceeded, StorageDamaged
 from twinframe.graph import Graph
-from twinframe.resourcetypes.hosting import HostedGraph
-from twinframe.resourcetypes.prices import Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaLimit
+from twinframe.hooks.installation import Installation
+from twinframe.hooks.resource_types.hosting import HostedGraph
+from twinframe.hooks.resource_types.prices import Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
 from twinframe.settings import JobsSettings, Settings, StorageSettings
 from twinframe.storage.base import GraphTransaction
 from twinframe.storage.catalog import HostedSettings

@@ -24,10 +24,10 @@ from tests.unit.app.hosting_app import (
 )
 from twinframe.app.hosted_backups import prune_backups
 from twinframe.app.hosting import LocalGraphHost, build_address, build_catalog, check_hosting
-from twinframe.app.installation import Installation, load_installation
 from twinframe.errors import SettingsError, StorageError
-from twinframe.resourcetypes.base import LeaseLost
-from twinframe.resourcetypes.hosting import GraphHost, HostedGraph
+from twinframe.hooks.installation import Installation, load_installation
+from twinframe.hooks.resource_types.base import LeaseLost
+from twinframe.hooks.resource_types.hosting import GraphHost, HostedGraph
 
 
 def data_of(folder: Path) -> list[str]:

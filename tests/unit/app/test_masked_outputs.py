@@ -9,11 +9,11 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from twinframe.access.gate import AuditEntry, Errand
 from twinframe.app.logs import JsonFormatter, TextFormatter
-from twinframe.authentication.gate import AuditEntry, Errand
 from twinframe.cli import main
 from twinframe.cli.console import write_problems
-from twinframe.diagnosis.findings import build_error, build_fine, build_warning
+from twinframe.runtime.diagnosis.findings import build_error, build_fine, build_warning
 from twinframe.web.access_log import AccessEntry, render_json, render_line
 from twinframe.web.audit_log import render_entry
 

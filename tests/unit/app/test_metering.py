@@ -15,7 +15,7 @@ from twinframe.control.billing.months import Month
 from twinframe.control.billing.rounds import StatementDelivery, UsageSampler
 from twinframe.control.billing.usage import Usage
 from twinframe.errors import StorageBusy
-from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
+from twinframe.hooks.resource_types.hosting import GraphHost, HostedGraph, ResourceName
 from twinframe.settings import Settings
 
 BOAT = ResourceName("boat", "one")

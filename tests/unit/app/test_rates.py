@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from twinframe.admission.rates import CallerRates, Kind
+from twinframe.access.permissions import Caller
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.app.rates import build_buckets, build_rates
 from twinframe.errors import QueryRateExceeded, RateExceeded
-from twinframe.permissions.base import Caller
 from twinframe.settings import Settings
 
 VENDOR = {Kind.READ: 1000, Kind.WRITE: 1000, Kind.QUERY: 500, Kind.BULK: 100}

@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from tests.e2e.lying_issuer import LyingIssuer
-from tests.unit.authentication.token_factory import TokenFactory, public_jwk
-from twinframe.app.installation import load_installation
-from twinframe.authentication.keys import MAX_SET_BYTES
+from tests.unit.access.authentication.token_factory import TokenFactory, public_jwk
+from twinframe.access.authentication.keys import MAX_SET_BYTES
 from twinframe.cli import main
+from twinframe.hooks.installation import load_installation
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from twinframe.app import open_graph
-from twinframe.app.installation import load_installation
 from twinframe.cli.main import main
+from twinframe.hooks.installation import load_installation
 
 MODEL = {
     "@id": "dtmi:com:example:Thing;1",

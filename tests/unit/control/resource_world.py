@@ -20,16 +20,16 @@ from twinframe.control.resource_requests import RequestReader
 from twinframe.control.resources import OnGone, ResourceFilter, Resources
 from twinframe.control.rounds import Rounds
 from twinframe.control.work import Pause
-from twinframe.model.json import JsonLimits
-from twinframe.resourcetypes.base import (
+from twinframe.hooks.resource_types.base import (
     ProvisionContext,
     Provisioned,
     ProvisionFailed,
     ResourceSettings,
     ResourceType,
 )
-from twinframe.resourcetypes.hosting import ResourceName
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.hosting import ResourceName
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.model.json import JsonLimits
 from twinframe.storage.control import ControlStore
 from twinframe.storage.control_memory import MemoryControlStore
 from twinframe.storage.control_runner import ControlRunner

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.control.access_world import ACME, ANN, BOB, GRAPH, STORES, World, build_store, run
+from twinframe.access.permission_grammar import Grant, parse_permission
 from twinframe.control.catalogue import (
     BUILT_IN_ROLES,
     CONTROL_PERMISSIONS,
@@ -27,7 +28,6 @@ from twinframe.errors import (
     InvalidArgument,
 )
 from twinframe.mcp.tools import TOOLS
-from twinframe.permissions.grammar import Grant, parse_permission
 from twinframe.web.access import list_permissions
 from twinframe.web.hosted_routes import HOSTED_ROUTES
 

@@ -26,10 +26,10 @@ from tests.unit.quick_loop import QuickLoop
 from twinframe.control.provisioner import build_options
 from twinframe.control.resource_documents import Goal
 from twinframe.errors import StorageBusy
-from twinframe.resourcetypes.base import LeaseLost, ProvisionContext
-from twinframe.resourcetypes.blocking import run_blocking
-from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.base import LeaseLost, ProvisionContext
+from twinframe.hooks.resource_types.blocking import run_blocking
+from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.settings import ControlSettings
 from twinframe.testing.faults import FaultPoints, PowerCut
 

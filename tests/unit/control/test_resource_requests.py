@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.unit.control.resource_world import World
 from twinframe.control.resource_requests import RequestReader, read_member_text
 from twinframe.errors import EmptyBody, InvalidArgument, LimitExceeded, ValidationFailed
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe_resource_types.graph import GraphType
 
 READER = RequestReader(ResourceTypeRegistry([GraphType()]), JsonLimits(), 1000)

@@ -25,8 +25,8 @@ from twinframe.errors import (
     StateConflict,
     ValidationFailed,
 )
+from twinframe.hooks.resource_types.base import ProvisionFailed
 from twinframe.model.json import render_json
-from twinframe.resourcetypes.base import ProvisionFailed
 from twinframe.storage.control import ControlTransaction
 
 

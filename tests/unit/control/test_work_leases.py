@@ -26,7 +26,7 @@ from twinframe.control.work import (
     renew,
     set_goal,
 )
-from twinframe.resourcetypes.base import LeaseLost
+from twinframe.hooks.resource_types.base import LeaseLost
 from twinframe.storage.control import ControlTransaction, ControlWork
 from twinframe.storage.control_memory import MemoryControlStore
 

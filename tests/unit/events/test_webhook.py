@@ -17,9 +17,9 @@ import pytest
 from pydantic import ValidationError
 
 from tests.unit.quick_loop import QuickLoop
-from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, EndpointGone, Message
-from twinframe.events.trust import build_trust
 from twinframe.events.webhook import WebhookSettings, WebhookSink, read_retry_after
+from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, EndpointGone, Message
+from twinframe.hooks.event_sinks.trust import build_trust
 
 Answer = Callable[[httpx2.Request], httpx2.Response]
 

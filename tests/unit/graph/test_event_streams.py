@@ -16,7 +16,7 @@ from twinframe.errors import (
 from twinframe.graph import Graph, event_streams
 from twinframe.graph.delivery.reading import EventBatch, EventReader
 from twinframe.graph.event_streams import Followed, Place
-from twinframe.memory import MemoryAccount, Part
+from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphSession, GraphTransaction

@@ -27,7 +27,7 @@ from twinframe.graph.portable import importing as importing_module
 from twinframe.graph.portable.exporting import write_graph
 from twinframe.graph.portable.importing import FileReader, Importer, RawChunk
 from twinframe.graph.portable.progress import BEGIN, Finding, Progress, load_progress
-from twinframe.memory import MemoryAccount, Part
+from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 from twinframe.settings.jobs import JobsSettings
 from twinframe.storage.base import GraphStore, GraphTransaction

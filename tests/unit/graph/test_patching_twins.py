@@ -19,7 +19,7 @@ from twinframe.errors import (
     ValidationFailed,
 )
 from twinframe.graph import Graph
-from twinframe.memory import MemoryAccount, Part
+from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 from twinframe.storage.runner import StoreRunner
 from twinframe.testing.factories import (

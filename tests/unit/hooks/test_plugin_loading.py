@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 import pytest
 
+from twinframe.access.permissions import PermissionProvider
 from twinframe.errors import PluginError, SettingsError
 from twinframe.hooks.drivers import find_plugin, find_plugins, load_plugin, load_plugins
 from twinframe.hooks.manager import build_manager, list_hooks
+from twinframe.hooks.resource_types.base import ResourceType
 from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE
 from twinframe.hooks.sections import build_places, build_section_path, read_section_class
-from twinframe.permissions.base import PermissionProvider
-from twinframe.resourcetypes.base import ResourceType
 from twinframe.settings import AuthorizationSettings, Section, load_settings
 
 Install = Callable[..., None]
 
 PROVIDER = """
 from twinframe import hookimpl
-from twinframe.permissions.base import PermissionProvider
+from twinframe.access.permissions import PermissionProvider
 from twinframe.settings import Section
 
 class NobodySettings(Section):
@@ -178,7 +178,7 @@ def test_an_entry_point_that_names_no_module_is_refused(install: Install) -> Non
 def test_a_driver_of_the_wrong_base_class_is_refused(install: Install) -> None:
     message = refuse(install, PROVIDER.replace("return Nobody()", "return 5"), "odd_base")
     assert "gives a int for the hook twinframe_permission_provider" in message
-    assert "twinframe.permissions.base.PermissionProvider" in message
+    assert "twinframe.access.permissions.PermissionProvider" in message
 
 
 def test_a_driver_that_is_none_is_refused(install: Install) -> None:
@@ -220,7 +220,7 @@ def test_a_falsy_driver_is_a_driver(install: Install) -> None:
 def test_all_plugins_of_a_group_bring_their_types(install: Install) -> None:
     source = """
 from twinframe import hookimpl
-from twinframe.resourcetypes.base import ResourceSettings, ResourceType
+from twinframe.hooks.resource_types.base import ResourceSettings, ResourceType
 
 class Boat(ResourceType):
     name = "Platform.Boat"

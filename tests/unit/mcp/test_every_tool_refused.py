@@ -26,10 +26,10 @@ from tests.unit.mcp.transport_world import (
     call_tool,
     caller,
 )
-from twinframe.authentication.gate import AuditEntry, Gate
+from twinframe.access.gate import AuditEntry, Gate
+from twinframe.access.permissions import Caller
 from twinframe.mcp.app import McpEndpoint
 from twinframe.mcp.build import build_mcp
-from twinframe.permissions.base import Caller
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
 from twinframe.storage.memory import MemoryStore

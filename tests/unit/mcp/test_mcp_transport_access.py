@@ -23,7 +23,7 @@ from tests.unit.mcp.transport_world import (
     open_worlds,
     read_text,
 )
-from twinframe.permissions.base import API_KEY, Caller
+from twinframe.access.permissions import API_KEY, Caller
 from twinframe.settings import AuthorizationSettings, McpSettings, ServerSettings, Settings
 
 METADATA = "http://127.0.0.1:8082/.well-known/oauth-protected-resource"

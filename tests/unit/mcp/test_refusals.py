@@ -12,11 +12,11 @@ from mcp_types import ResourceTemplateReference
 
 from tests.unit.mcp.conftest import Assistant
 from tests.unit.mcp.test_writing_tools import WRITES, read_all
-from twinframe.authentication.gate import AuditEntry, Errand, Gate
-from twinframe.authentication.port import Authenticator, Headers
+from twinframe.access.authentication.port import Authenticator, Headers
+from twinframe.access.gate import AuditEntry, Errand, Gate
+from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND, GateAccess, OpenAccess
 from twinframe.mcp.tools import TOOLS
-from twinframe.permissions.base import Caller, PermissionProvider
 from twinframe.testing.factories import ROOM
 
 READS: dict[str, dict[str, Any]] = {

@@ -11,10 +11,10 @@ from mcp.client.client import Client
 
 from tests.unit.mcp.conftest import Assistant
 from tests.unit.mcp.test_refusals import CALLS
+from twinframe.access.permission_grammar import parse_permission
 from twinframe.mcp.arguments import build_schema
 from twinframe.mcp.tool import Effect
 from twinframe.mcp.tools import TOOLS
-from twinframe.permissions.grammar import parse_permission
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 NAMED_BY_THE_SPECIFICATION = [

@@ -8,13 +8,13 @@ import pytest
 from mcp_types import CallToolRequestParams
 
 from tests.unit.mcp.conftest import World, run
-from twinframe.admission.buckets import SharedBuckets
-from twinframe.admission.rates import CallerRates, Kind
+from twinframe.access.permissions import Caller
+from twinframe.access.rate_buckets import SharedBuckets
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.mcp.access import CURRENT_CALLER, OpenAccess
 from twinframe.mcp.calls import Calls
 from twinframe.mcp.tool import Toolbox
 from twinframe.mcp.tools import TOOLS
-from twinframe.permissions.base import Caller
 from twinframe.settings import Settings
 from twinframe.settings.operations import RateLimitSettings, RateSettings
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from mcp.server.mcpserver import Context, MCPServer
 
-from twinframe.authentication.gate import AuditEntry, Gate
-from twinframe.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.gate import AuditEntry, Gate
+from twinframe.access.permissions import Caller
 from twinframe.errors import Unauthenticated
 from twinframe.mcp.access import (
     CURRENT_CALLER,
@@ -25,7 +26,6 @@ from twinframe.mcp.access import (
     ToolAccess,
 )
 from twinframe.mcp.app import McpEndpoint
-from twinframe.permissions.base import Caller
 from twinframe.settings import Settings
 from twinframe.web.exchange import Message, Scope
 from twinframe_auth_claims.provider import ClaimsProvider

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr
 
-from twinframe.hooks.reference import render_settings_page
+from tests.house.pages.hooks import render_settings_page
 from twinframe.settings import Configuration, Section, Settings, load_settings
 from twinframe.settings.render import PluginReference, list_effective, render_reference
 from twinframe.settings.shape import render_key

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from contextlib import asynccontextmanager
 
-from twinframe.permissions.base import Caller, PermissionProvider
+from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.testing.permission_contract import PermissionProviderContract
 
 

@@ -10,8 +10,9 @@ from urllib.parse import unquote
 
 import orjson
 
-from twinframe.authentication.gate import AuditEntry, Gate
-from twinframe.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.gate import AuditEntry, Gate
+from twinframe.access.permissions import Caller
 from twinframe.control.actors import Principal
 from twinframe.control.billing.offers import build_offers
 from twinframe.control.bootstrap import bootstrap
@@ -20,16 +21,15 @@ from twinframe.control.kinds import RECORD_KINDS
 from twinframe.control.plane import ControlPlane
 from twinframe.control.provisioner import Provisioner
 from twinframe.errors import Unauthenticated
-from twinframe.permissions.base import Caller
-from twinframe.resourcetypes.base import (
+from twinframe.hooks.resource_types.base import (
     ProvisionContext,
     Provisioned,
     ProvisionFailed,
     ResourceType,
 )
-from twinframe.resourcetypes.prices import Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaLimit
-from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.prices import Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.settings import Settings
 from twinframe.storage.control import ControlStore, Record
 from twinframe.storage.control_memory import MemoryControlStore, MemoryRecords

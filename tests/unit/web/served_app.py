@@ -26,9 +26,9 @@ from twinframe.graph.jobs.imports import ImportJobs
 from twinframe.graph.jobs.places.places import build_places
 from twinframe.graph.transactions import Transactions
 from twinframe.graph.triples import Triples
-from twinframe.memory import MemoryAccount
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import ServerSettings, Settings
 from twinframe.storage.base import IncomingRelationship, StoredDocument
 from twinframe.storage.memory import MemoryStore

@@ -12,11 +12,11 @@ from typing import Any
 import orjson
 import pytest
 
-from twinframe.authentication.gate import AuditEntry, Errand, Gate, log_refusal
-from twinframe.authentication.port import MISSING, AnyOf, Authenticator, Headers
+from twinframe.access.authentication.port import MISSING, AnyOf, Authenticator, Headers
+from twinframe.access.gate import AuditEntry, Errand, Gate, log_refusal
+from twinframe.access.permission_grammar import parse_permission
+from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
-from twinframe.permissions.base import Caller, PermissionProvider
-from twinframe.permissions.grammar import parse_permission
 from twinframe.web.access import find_public
 from twinframe.web.audit_log import AuditLog, render_entry
 from twinframe.web.operations import SIGNED_IN
@@ -359,7 +359,7 @@ def test_every_decision_is_in_the_trail(guarded: Any, trail: Trail) -> None:
 def test_the_reason_of_a_401_is_in_the_trail_or_else_in_the_log_but_never_waits_for_both(
     connect: Callable[..., Any], trail: Trail, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "twinframe.authentication"):
+    with caplog.at_level(logging.INFO, "twinframe.access.authentication"):
         client = connect(gate=Gate(NamedCaller(), None, trail.append), **ACCESS)
         send(client, "GET", "/models", "mallory")
         assert [entry.reason for entry in trail] == ["the signature is wrong"]

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
-from twinframe.memory import MemoryAccount, Part
+from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 from twinframe.web.bodies import Bodies
 

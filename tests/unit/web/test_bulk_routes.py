@@ -10,12 +10,12 @@ import orjson
 import pytest
 
 from tests.unit.web.conftest import Client
-from twinframe.authentication.gate import AuditEntry, Gate
-from twinframe.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.gate import AuditEntry, Gate
+from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.errors import StorageFull, Unauthenticated
 from twinframe.graph import Graph
 from twinframe.graph.transaction_operations import OPERATION_NAMES
-from twinframe.permissions.base import Caller, PermissionProvider
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
 from twinframe.storage.memory import MemoryStore

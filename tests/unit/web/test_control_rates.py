@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.web.control_world import World
-from twinframe.admission.buckets import SharedBuckets
-from twinframe.admission.rates import CallerRates, Kind
+from twinframe.access.rate_buckets import SharedBuckets
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.settings.operations import RateLimitSettings, RateSettings
 from twinframe.web.control.application import build_control_application
 

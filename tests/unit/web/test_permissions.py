@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.unit.web.test_access import ACCESS, ClaimedPermissions, NamedCaller
-from twinframe.authentication.gate import AuditEntry, Gate
-from twinframe.authentication.port import Authenticator, Headers
-from twinframe.permissions.base import API_KEY, Caller, PermissionProvider
+from twinframe.access.authentication.port import Authenticator, Headers
+from twinframe.access.gate import AuditEntry, Gate
+from twinframe.access.permissions import API_KEY, Caller, PermissionProvider
 from twinframe.web.access import list_permissions
 from twinframe.web.hosted_routes import HOSTED_ROUTES
 from twinframe.web.routes import ROUTES

@@ -6,8 +6,8 @@ import pytest
 
 from tests.unit.web.conftest import Client
 from tests.unit.web.served_app import FakeGraph
-from twinframe.admission.buckets import SharedBuckets
-from twinframe.admission.rates import CallerRates, Kind
+from twinframe.access.rate_buckets import SharedBuckets
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.settings import Settings
 from twinframe.settings.operations import RateLimitSettings, RateSettings
 from twinframe.web.application import build_application

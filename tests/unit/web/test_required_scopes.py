@@ -9,10 +9,10 @@ import pytest
 
 from tests.unit.web.conftest import Client
 from tests.unit.web.test_access import ACCESS, list_operations, send
-from twinframe.authentication.gate import AuditEntry, Gate
-from twinframe.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.authentication.port import MISSING, Authenticator, Headers
+from twinframe.access.gate import AuditEntry, Gate
+from twinframe.access.permissions import API_KEY, Caller
 from twinframe.errors import Unauthenticated
-from twinframe.permissions.base import API_KEY, Caller
 from twinframe.settings import Settings
 from twinframe.web.application import build_application
 from twinframe.web.hosted_routes import HOSTED_ROUTES

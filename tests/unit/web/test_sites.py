@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tests.unit.web.conftest import Client
 from tests.unit.web.test_access import ACCESS, ClaimedPermissions, NamedCaller
-from twinframe.admission.buckets import SharedBuckets
-from twinframe.admission.rates import CallerRates, Kind
-from twinframe.authentication.gate import Gate
+from twinframe.access.gate import Gate
+from twinframe.access.rate_buckets import SharedBuckets
+from twinframe.access.rates import CallerRates, Kind
+from twinframe.hooks.sites import Content, Site, SiteRequest, build_content
 from twinframe.settings import Settings
 from twinframe.settings.operations import RateLimitSettings, RateSettings
-from twinframe.sites.base import Content, Site, SiteRequest, build_content
 from twinframe.web.application import build_application
 from twinframe.web.sites import SiteServer
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from twinframe import hookimpl
-from twinframe.diagnosis.endpoints import check_endpoint
-from twinframe.diagnosis.findings import Finding, build_fine, build_warning
-from twinframe.diagnosis.secrecy import check_secret
+from twinframe.access.permissions import PermissionProvider
 from twinframe.model.ids import is_resource_id
-from twinframe.permissions.base import PermissionProvider
+from twinframe.runtime.diagnosis.endpoints import check_endpoint
+from twinframe.runtime.diagnosis.findings import Finding, build_fine, build_warning
+from twinframe.runtime.diagnosis.secrecy import check_secret
 from twinframe.settings import Section
 from twinframe_auth_api.provider import ApiProvider
 from twinframe_auth_api.settings import ApiProviderSettings

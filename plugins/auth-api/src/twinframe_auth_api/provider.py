@@ -11,8 +11,8 @@ from typing import Final
 
 from cachetools import TLRUCache
 
+from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.model.values import JsonValue
-from twinframe.permissions.base import Caller, PermissionProvider
 from twinframe_auth_api.address import render_url
 from twinframe_auth_api.breaker import CircuitBreaker
 from twinframe_auth_api.client import OK, BoundedClient

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from twinframe import hookimpl
-from twinframe.permissions.base import PermissionProvider
+from twinframe.access.permissions import PermissionProvider
 from twinframe.settings import AuthorizationSettings
 from twinframe_auth_claims.provider import ClaimsProvider
 

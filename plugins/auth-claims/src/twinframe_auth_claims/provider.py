@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.model.values import JsonValue
-from twinframe.permissions.base import Caller, PermissionProvider
 
 _LOG = logging.getLogger(__name__)
 

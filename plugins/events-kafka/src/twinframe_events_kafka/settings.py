@@ -7,7 +7,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from twinframe.events.addressing import check_template
+from twinframe.hooks.event_sinks.addressing import check_template
 from twinframe.settings import Bytes, Seconds, Section
 
 _SERVER: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}")

@@ -12,15 +12,15 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import InvalidTopicError, KafkaError, MessageSizeTooLargeError
 
-from twinframe.events.addressing import fill_template
-from twinframe.events.sinks import (
+from twinframe.hooks.event_sinks.addressing import fill_template
+from twinframe.hooks.event_sinks.base import (
     STRUCTURED,
     DeliveryFailed,
     DeliveryRefused,
     EventSink,
     Message,
 )
-from twinframe.events.trust import build_trust
+from twinframe.hooks.event_sinks.trust import build_trust
 from twinframe_events_kafka.settings import KafkaSettings
 
 

@@ -16,8 +16,8 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from twinframe.events.sinks import STRUCTURED, DeliveryFailed, DeliveryRefused
-from twinframe.events.trust import build_trust
+from twinframe.hooks.event_sinks.base import STRUCTURED, DeliveryFailed, DeliveryRefused
+from twinframe.hooks.event_sinks.trust import build_trust
 from twinframe_events_mqtt.settings import MqttSettings
 
 _REFUSALS: Final = frozenset({0x90, 0x95, 0x99})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from twinframe import hookimpl
-from twinframe.events.sinks import EventSink
+from twinframe.hooks.event_sinks.base import EventSink
 from twinframe.settings import Section
 from twinframe_events_mqtt.settings import MqttSettings
 from twinframe_events_mqtt.sink import MqttSink

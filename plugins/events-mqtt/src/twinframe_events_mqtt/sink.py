@@ -7,8 +7,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from twinframe.events.addressing import fill_template
-from twinframe.events.sinks import DeliveryRefused, EventSink, Message
+from twinframe.hooks.event_sinks.addressing import fill_template
+from twinframe.hooks.event_sinks.base import DeliveryRefused, EventSink, Message
 from twinframe_events_mqtt.connection import MqttConnection
 from twinframe_events_mqtt.settings import SPECIAL, MqttSettings
 

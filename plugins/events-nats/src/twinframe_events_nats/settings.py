@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import Field, SecretStr, field_validator
 
-from twinframe.events.addressing import check_template
+from twinframe.hooks.event_sinks.addressing import check_template
 from twinframe.settings import Seconds, Section
 
 SPECIAL: Final = ".*>"

@@ -14,15 +14,15 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError
 
-from twinframe.events.addressing import fill_template
-from twinframe.events.sinks import (
+from twinframe.hooks.event_sinks.addressing import fill_template
+from twinframe.hooks.event_sinks.base import (
     STRUCTURED,
     DeliveryFailed,
     DeliveryRefused,
     EventSink,
     Message,
 )
-from twinframe.events.trust import build_trust
+from twinframe.hooks.event_sinks.trust import build_trust
 from twinframe_events_nats.settings import SPECIAL, NatsSettings
 
 _ID: Final = "Nats-Msg-Id"

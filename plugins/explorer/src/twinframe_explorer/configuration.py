@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from twinframe.hooks.sites import ServiceFacts
 from twinframe.model.values import JsonValue
-from twinframe.sites.base import ServiceFacts
 from twinframe_explorer.settings import ExplorerSettings
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from twinframe.sites.base import Content, build_content
+from twinframe.hooks.sites import Content, build_content
 
 PACKAGED: Final = Path(__file__).resolve().parent / "assets"
 """The directory of the page that the distribution contains."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twinframe import hookimpl
+from twinframe.hooks.sites import ServiceFacts, Site
 from twinframe.settings import Section
-from twinframe.sites.base import ServiceFacts, Site
 from twinframe_explorer.settings import ExplorerSettings
 from twinframe_explorer.site import ExplorerSite
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from twinframe.errors import SettingsError
-from twinframe.sites.base import Content, ServiceFacts, Site, SiteRequest, build_content
+from twinframe.hooks.sites import Content, ServiceFacts, Site, SiteRequest, build_content
 from twinframe_explorer.configuration import build_configuration, build_sign_in
 from twinframe_explorer.files import HASHED, PACKAGED, read_assets
 from twinframe_explorer.language import render_language

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twinframe import hookimpl
-from twinframe.resourcetypes.base import ResourceSettings, ResourceType
-from twinframe.resourcetypes.prices import Meter, Price, Sku
+from twinframe.hooks.resource_types.base import ResourceSettings, ResourceType
+from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 from twinframe.settings import Section
 from twinframe_resource_types.product import ProductType
 from twinframe_resource_types.settings import ProductSettings

@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from twinframe import hookimpl
-from twinframe.resourcetypes.base import ResourceSettings, ResourceType
-from twinframe.resourcetypes.prices import Meter, Price, Sku
+from twinframe.hooks.resource_types.base import ResourceSettings, ResourceType
+from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 from twinframe.settings import Section
 from twinframe_resource_types.product import ProductType
 from twinframe_resource_types.settings import ProductSettings

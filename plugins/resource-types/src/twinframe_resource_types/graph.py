@@ -11,16 +11,16 @@ from pydantic import Field
 
 from twinframe import hookimpl
 from twinframe.errors import ErrorDetail, ValidationFailed
-from twinframe.resourcetypes.base import (
+from twinframe.hooks.resource_types.base import (
     IsAlive,
     ProvisionContext,
     Provisioned,
     ResourceSettings,
     ResourceType,
 )
-from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
-from twinframe.resourcetypes.prices import QUERY_CHARGE_SCALE, Meter, Price, Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaLimit
+from twinframe.hooks.resource_types.hosting import GraphHost, HostedGraph, ResourceName
+from twinframe.hooks.resource_types.prices import QUERY_CHARGE_SCALE, Meter, Price, Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
 
 _MIB: Final = 1024**2
 _GIB: Final = 1024**3

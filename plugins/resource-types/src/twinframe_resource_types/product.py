@@ -30,14 +30,14 @@ import orjson
 
 from twinframe import __version__
 from twinframe.errors import InputError, SettingsError
-from twinframe.model.json import JsonLimits, parse_json
-from twinframe.model.values import JsonValue
-from twinframe.resourcetypes.base import (
+from twinframe.hooks.resource_types.base import (
     ProvisionContext,
     Provisioned,
     ProvisionFailed,
     ResourceType,
 )
+from twinframe.model.json import JsonLimits, parse_json
+from twinframe.model.values import JsonValue
 from twinframe_resource_types.settings import ProductSettings
 
 _AGAIN: Final = frozenset({408, 425, 429})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from twinframe.diagnosis.endpoints import check_endpoint
-from twinframe.diagnosis.findings import Finding, build_warning
-from twinframe.diagnosis.places import check_directory
-from twinframe.diagnosis.secrecy import check_secret
+from twinframe.runtime.diagnosis.endpoints import check_endpoint
+from twinframe.runtime.diagnosis.findings import Finding, build_warning
+from twinframe.runtime.diagnosis.places import check_directory
+from twinframe.runtime.diagnosis.secrecy import check_secret
 from twinframe_storage_rdf.settings import RdfSettings
 
 _SECTION = "Storage__Rdf__"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from twinframe.memory import Hold
+from twinframe.runtime.memory import Hold
 
 _TEXT_COPIES: Final = 2
 """Copies of a text in the worker's memory: as it was read or put, and as it is sent."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twinframe import hookimpl
-from twinframe.diagnosis.findings import Finding
 from twinframe.query.engine import QueryEngine
+from twinframe.runtime.diagnosis.findings import Finding
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore
 from twinframe.storage.triples import SparqlEngine, TripleWriter

@@ -23,7 +23,7 @@ from twinframe.errors import (
     StorageDamaged,
     TwinframeError,
 )
-from twinframe.memory import Part
+from twinframe.runtime.memory import Part
 from twinframe.storage.base import (
     GraphStore,
     Outcome,

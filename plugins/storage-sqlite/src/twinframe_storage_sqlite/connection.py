@@ -8,8 +8,8 @@ from typing import Final
 
 import apsw
 
-from twinframe.diagnosis.places import NETWORK, find_existing, read_file_system
 from twinframe.errors import ConfigurationError
+from twinframe.runtime.diagnosis.places import NETWORK, find_existing, read_file_system
 from twinframe_storage_sqlite.checksums import choose_vfs
 from twinframe_storage_sqlite.settings import SqliteSettings
 

@@ -46,7 +46,7 @@ from twinframe.control.names import build_id
 from twinframe.control.resource_documents import RESOURCES, Resource
 from twinframe.control.scopes import PLATFORM, Scope, ScopePath, find_path
 from twinframe.errors import ControlNotFound, PermissionMissing
-from twinframe.resourcetypes.quotas import QuotaUse
+from twinframe.hooks.resource_types.quotas import QuotaUse
 from twinframe.storage.control import ControlSession, ControlTransaction
 
 READ = "billing/read"

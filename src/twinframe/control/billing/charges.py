@@ -14,7 +14,7 @@ from twinframe.control.billing.months import Interval, Month
 from twinframe.control.billing.prices import LEVELS, PriceBook
 from twinframe.control.billing.spans import Span
 from twinframe.control.billing.usage import Measured
-from twinframe.resourcetypes.prices import Meter, Price, Sku
+from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 
 
 @dataclass(frozen=True, slots=True)

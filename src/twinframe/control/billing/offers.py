@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from twinframe.control.billing.prices import TypePrice
 from twinframe.errors import ConfigurationError, ErrorDetail
-from twinframe.resourcetypes.base import ResourceType
-from twinframe.resourcetypes.prices import Meter, Price, Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaLimit
+from twinframe.hooks.resource_types.base import ResourceType
+from twinframe.hooks.resource_types.prices import Meter, Price, Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
 
 Whole = Annotated[int, Field(ge=0, le=2**53)]
 

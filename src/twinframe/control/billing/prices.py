@@ -14,7 +14,7 @@ from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Month, read_seconds
 from twinframe.control.documents import Table
 from twinframe.errors import ConfigurationError
-from twinframe.resourcetypes.prices import Meter, Price
+from twinframe.hooks.resource_types.prices import Meter, Price
 from twinframe.storage.control import (
     Comparison,
     Condition,

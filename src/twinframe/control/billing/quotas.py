@@ -1,6 +1,7 @@
 """Quotas in the control plane: limits on the resources of a project, and the use of each quota.
 
-The server of a graph enforces the quotas of its content and rate, with `resourcetypes.quotas`.
+The server of a graph enforces the quotas of its content and rate, with
+`hooks.resource_types.quotas`.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from twinframe.control.billing.offers import Offers
 from twinframe.control.billing.spans import build_span_id
 from twinframe.control.billing.usage import Measured, read_measured
 from twinframe.control.resource_documents import RESOURCES, Resource
-from twinframe.resourcetypes.prices import Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaUse, check_quota, find_limit
+from twinframe.hooks.resource_types.prices import Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaUse, check_quota, find_limit
 from twinframe.storage.control import Comparison, Condition, ControlSession
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from twinframe.control.billing.offers import Offers
 from twinframe.control.billing.prices import LEVELS, UNITS
-from twinframe.resourcetypes.prices import QUERY_CHARGE_SCALE, Meter, Price, Sku
-from twinframe.resourcetypes.quotas import WINDOWS, Quota, QuotaLimit
+from twinframe.hooks.resource_types.prices import QUERY_CHARGE_SCALE, Meter, Price, Sku
+from twinframe.hooks.resource_types.quotas import WINDOWS, Quota, QuotaLimit
 
 
 def render_prices_page(offers: Offers, types: Sequence[str]) -> str:

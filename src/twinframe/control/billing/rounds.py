@@ -37,8 +37,8 @@ from twinframe.control.billing.usage import (
     record_sample,
 )
 from twinframe.errors import TwinframeError
+from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.model.clock import Clock, read_clock
-from twinframe.resourcetypes.hosting import ResourceName
 from twinframe.storage.control import (
     Comparison,
     Condition,

@@ -17,8 +17,8 @@ from twinframe.control.billing.months import Interval
 from twinframe.control.documents import Table
 from twinframe.control.resource_documents import Resource
 from twinframe.control.states import ResourceState
-from twinframe.resourcetypes.hosting import ResourceName
-from twinframe.resourcetypes.prices import Sku
+from twinframe.hooks.resource_types.hosting import ResourceName
+from twinframe.hooks.resource_types.prices import Sku
 from twinframe.storage.control import (
     Comparison,
     Condition,

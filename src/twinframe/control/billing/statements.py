@@ -24,7 +24,7 @@ from twinframe.control.billing.usage import read_measured
 from twinframe.control.documents import Table
 from twinframe.control.names import render_moment
 from twinframe.control.scopes import Scope
-from twinframe.resourcetypes.prices import Meter
+from twinframe.hooks.resource_types.prices import Meter
 from twinframe.storage.control import (
     Comparison,
     Condition,

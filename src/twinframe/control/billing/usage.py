@@ -16,7 +16,7 @@ from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import DAY, Interval, Month, read_seconds
 from twinframe.control.billing.spans import SPANS, Span
 from twinframe.control.documents import Table
-from twinframe.resourcetypes.hosting import ResourceName
+from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.storage.control import (
     Comparison,
     Condition,

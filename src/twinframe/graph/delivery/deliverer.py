@@ -16,7 +16,6 @@ from typing import Any, Final, TypeVar
 from twinframe.errors import EventRouteFilterInvalid, StorageError
 from twinframe.events.event import Event
 from twinframe.events.filters import Filter, build_filter
-from twinframe.events.sinks import EndpointGone
 from twinframe.graph.background.leases import Lease, LeaseLost, delete_lease
 from twinframe.graph.background.own import OwnWork
 from twinframe.graph.context import GraphContext
@@ -40,8 +39,9 @@ from twinframe.graph.delivery.records import (
     read_route,
     read_seen,
 )
-from twinframe.instruments.base import Level, RouteStanding
+from twinframe.hooks.event_sinks.base import EndpointGone
 from twinframe.model.clock import render_update_time
+from twinframe.runtime.instruments.base import Level, RouteStanding
 from twinframe.settings.events import MOST_ROUTES
 from twinframe.storage.base import GraphSession, GraphTransaction, Work
 

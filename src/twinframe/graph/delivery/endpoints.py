@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from twinframe.errors import TwinframeError
 from twinframe.events.event import Event
 from twinframe.events.history import render_history
-from twinframe.events.sinks import (
+from twinframe.hooks.event_sinks.base import (
     DeliveryFailed,
     DeliveryRefused,
     EndpointGone,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from twinframe.events.event import Event
-from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, EndpointGone
+from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, EndpointGone
 from twinframe.model.clock import Clock, read_clock
 
 FIRST_PAUSE: Final = 0.2

@@ -36,9 +36,9 @@ from twinframe.graph.portable.sections import (
 )
 from twinframe.graph.portable.twin_lines import TwinChunk
 from twinframe.graph.portable.values import Numbered
-from twinframe.memory import Hold, Part
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
+from twinframe.runtime.memory import Hold, Part
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 _CHUNK_BYTES: Final = 1 << 20

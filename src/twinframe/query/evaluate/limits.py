@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from twinframe.errors import LimitExceeded, QueryTimeout
-from twinframe.memory import Hold, MemoryAccount, Part
 from twinframe.model.values import Value
 from twinframe.query.evaluate.sizes import WORD, measure
+from twinframe.runtime.memory import Hold, MemoryAccount, Part
 
 _CHECK_EVERY = 256
 _LARGE = 16 * 1024

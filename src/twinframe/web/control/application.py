@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, cast
 
 import twinframe
-from twinframe.admission.rates import CallerRates
-from twinframe.authentication.gate import Gate
+from twinframe.access.gate import Gate
+from twinframe.access.rates import CallerRates
 from twinframe.control.plane import ControlPlane
 from twinframe.errors import StorageError, TwinframeError
-from twinframe.memory import MemoryAccount
 from twinframe.model.json import JsonLimits
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
 from twinframe.web.access import AccessLayer
 from twinframe.web.application import Hook, Lifespan, build_falcon, build_guard

@@ -15,8 +15,8 @@ from twinframe.control.billing.usage import Measured
 from twinframe.control.listing import Listed
 from twinframe.control.names import render_moment
 from twinframe.control.scopes import Scope, parse_scope
+from twinframe.hooks.resource_types.quotas import QuotaUse
 from twinframe.model.json import parse_json
-from twinframe.resourcetypes.quotas import QuotaUse
 from twinframe.web.control import views
 from twinframe.web.control.edge import ControlEdge, read_actor
 from twinframe.web.control.requests import parse_key, parse_slice, read_body

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from twinframe.access.permissions import Caller
 from twinframe.control.actors import Actor, ActorKind
 from twinframe.model.values import JsonValue
-from twinframe.permissions.base import Caller
 
 
 def build_actor(caller: Caller, request_id: str, *, trust_emails: bool) -> Actor:

@@ -10,8 +10,8 @@ from typing import Final, cast
 
 from falcon.asgi import Request, Response
 
-from twinframe.admission.rates import CallerRates
-from twinframe.authentication.gate import Gate
+from twinframe.access.gate import Gate
+from twinframe.access.rates import CallerRates
 from twinframe.control.actors import Actor
 from twinframe.control.plane import ControlPlane
 from twinframe.errors import Unauthenticated

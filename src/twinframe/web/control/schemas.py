@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from twinframe.control.resource_documents import Goal, OperationStatus
 from twinframe.control.scopes import ScopeType
 from twinframe.control.states import ResourceState
-from twinframe.resourcetypes.prices import Meter, Sku
-from twinframe.resourcetypes.quotas import Quota
+from twinframe.hooks.resource_types.prices import Meter, Sku
+from twinframe.hooks.resource_types.quotas import Quota
 from twinframe.web.control.requests import Form
 
 Moment = str

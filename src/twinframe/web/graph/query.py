@@ -8,8 +8,8 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument, InvalidContinuationToken
-from twinframe.instruments.base import CURRENT_REQUEST
 from twinframe.model.values import JsonValue
+from twinframe.runtime.instruments.base import CURRENT_REQUEST
 from twinframe.web.departure import DepartureWatch
 from twinframe.web.edge import Edge
 from twinframe.web.graph.ports import QueryWarning

@@ -24,10 +24,10 @@ from twinframe.control.resource_documents import RESOURCES, Resource
 from twinframe.control.scopes import Scope
 from twinframe.control.states import ResourceState
 from twinframe.errors import StorageBusy
-from twinframe.resourcetypes.base import ResourceType
-from twinframe.resourcetypes.hosting import ResourceName
-from twinframe.resourcetypes.prices import Meter, Price, Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaLimit
+from twinframe.hooks.resource_types.base import ResourceType
+from twinframe.hooks.resource_types.hosting import ResourceName
+from twinframe.hooks.resource_types.prices import Meter, Price, Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
 from twinframe.storage.control import ControlStore, ControlTransaction
 from twinframe.storage.control_runner import ControlRunner
 

@@ -33,7 +33,7 @@ from twinframe.errors import (
     InvalidArgument,
     PermissionMissing,
 )
-from twinframe.resourcetypes.prices import Sku
+from twinframe.hooks.resource_types.prices import Sku
 
 FEBRUARY = Month(2024, 2)
 

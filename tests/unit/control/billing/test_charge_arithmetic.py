@@ -14,7 +14,7 @@ from twinframe.control.billing.months import Interval, Month
 from twinframe.control.billing.prices import PriceBook, TypePrice
 from twinframe.control.billing.spans import OPEN, Span, Step
 from twinframe.control.billing.usage import Sample, Usage, build_measured
-from twinframe.resourcetypes.prices import Meter, Price, Sku
+from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 
 HOUR = 3600
 MONTH = Month(2024, 2)

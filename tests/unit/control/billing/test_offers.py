@@ -11,9 +11,9 @@ import pytest
 from tests.unit.control.billing.billing_world import Boat
 from twinframe.control.billing.offers import build_offers, load_offers
 from twinframe.errors import ConfigurationError
-from twinframe.resourcetypes.base import ResourceType
-from twinframe.resourcetypes.prices import Meter, Price, Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaLimit
+from twinframe.hooks.resource_types.base import ResourceType
+from twinframe.hooks.resource_types.prices import Meter, Price, Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
 
 
 class Doubled(Boat):

@@ -9,8 +9,8 @@ from tests.unit.control.billing.billing_world import HOUR, BillingWorld, moment
 from twinframe.control.billing.usage import Usage
 from twinframe.control.resource_documents import RESOURCES
 from twinframe.errors import ControlNotFound, QuotaExceeded
-from twinframe.resourcetypes.prices import Sku
-from twinframe.resourcetypes.quotas import Quota, QuotaUse
+from twinframe.hooks.resource_types.prices import Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaUse
 
 
 @pytest.fixture

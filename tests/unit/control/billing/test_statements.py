@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from tests.unit.control.access_world import ACME, ANN, CAMPUS, SECOND, run
 from tests.unit.control.billing.billing_world import HOUR, BillingWorld, Boat, moment
-from twinframe.app.installation import load_installation
 from twinframe.control.billing.closing import close_month, find_closed
 from twinframe.control.billing.months import DAY, Month
 from twinframe.control.billing.offers import build_offers
@@ -26,7 +25,8 @@ from twinframe.control.listing import Slice
 from twinframe.control.scopes import Scope
 from twinframe.control.states import ResourceState
 from twinframe.errors import QuotaExceeded
-from twinframe.resourcetypes.prices import Meter, Price, Sku
+from twinframe.hooks.installation import load_installation
+from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 
 FEBRUARY = Month(2024, 2)
 MARCH = Month(2024, 3)

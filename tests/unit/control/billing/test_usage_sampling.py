@@ -17,8 +17,8 @@ from twinframe.control.billing.rounds import MeterUnreadable, UsageSampler
 from twinframe.control.billing.spans import SPANS
 from twinframe.control.billing.usage import USAGE, Measured, Sample, Usage, record_sample
 from twinframe.errors import ControlNotFound
+from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.model.clock import Clock
-from twinframe.resourcetypes.hosting import ResourceName
 from twinframe.storage.control_memory import MemoryControlStore
 from twinframe.storage.control_runner import ControlRunner
 

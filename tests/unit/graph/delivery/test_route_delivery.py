@@ -11,14 +11,6 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from twinframe.events.sinks import (
-    DeliveryFailed,
-    DeliveryRefused,
-    EndpointGone,
-    EventSink,
-    Message,
-)
-from twinframe.events.trust import build_trust
 from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.delivery import deliverer as deliverer_module
@@ -28,8 +20,16 @@ from twinframe.graph.delivery.deliverer import RouteDelivery, RouteKind
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
 from twinframe.graph.delivery.records import read_failing, read_seen
 from twinframe.graph.event_routes import RouteStatus
-from twinframe.instruments.base import Level, RouteStanding
+from twinframe.hooks.event_sinks.base import (
+    DeliveryFailed,
+    DeliveryRefused,
+    EndpointGone,
+    EventSink,
+    Message,
+)
+from twinframe.hooks.event_sinks.trust import build_trust
 from twinframe.model.clock import read_clock
+from twinframe.runtime.instruments.base import Level, RouteStanding
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphStore

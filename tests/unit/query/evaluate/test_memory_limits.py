@@ -8,8 +8,6 @@ import pytest
 
 from tests.unit.query.evaluate.terms import call, lit, op, rows, var
 from twinframe.errors import LimitExceeded, MemoryExhausted
-from twinframe.footprint import Footprint, read_own_memory
-from twinframe.memory import MemoryAccount, Part
 from twinframe.model.values import Node
 from twinframe.query.algebra import (
     Aggregate,
@@ -31,6 +29,8 @@ from twinframe.query.evaluate.limits import Budget, Limits
 from twinframe.query.evaluate.ordering import PART, sort_in_parts
 from twinframe.query.evaluate.sizes import measure
 from twinframe.query.reader import EmptyReader
+from twinframe.runtime.footprint import Footprint, read_own_memory
+from twinframe.runtime.memory import MemoryAccount, Part
 
 MIB = 2**20
 LIMITS = Limits(max_rows=1_000_000, max_bytes=4 * MIB)

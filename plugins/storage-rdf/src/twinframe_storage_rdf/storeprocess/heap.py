@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
-from twinframe.footprint import read_own_memory
+from twinframe.runtime.footprint import read_own_memory
 
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3

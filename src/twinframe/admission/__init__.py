@@ -1,1 +1,0 @@
-"""Limits the rate of each caller's operations, by kind of operation and over all workers."""

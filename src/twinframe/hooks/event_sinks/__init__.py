@@ -1,0 +1,1 @@
+"""The event-sink seam: what an endpoint promises, and what sinks share."""

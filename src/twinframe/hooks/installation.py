@@ -1,0 +1,198 @@
+"""An installation: the checked settings, the chosen plugins, and the objects that these build."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pluggy
+
+from twinframe.access.permissions import PermissionProvider
+from twinframe.errors import PluginError
+from twinframe.hooks.drivers import Plugin, load_plugin, load_plugins
+from twinframe.hooks.manager import build_manager
+from twinframe.hooks.resource_types.base import ResourceType
+from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.hooks.seams import (
+    EVENT_SINK,
+    PERMISSION_PROVIDER,
+    RESOURCE_TYPE,
+    SITE,
+    STORAGE,
+    Seam,
+)
+from twinframe.hooks.sections import build_places, build_section_path, read_section_class
+from twinframe.hooks.sites import ServiceFacts, Site
+from twinframe.query.engine import QueryEngine
+from twinframe.runtime.diagnosis.findings import Finding
+from twinframe.settings import Configuration, Section, Settings, load_settings
+from twinframe.settings.shape import KeyPath
+from twinframe.storage.base import GraphStore
+from twinframe.storage.control import ControlStore
+from twinframe.storage.triples import SparqlEngine, TripleWriter
+
+CONTROL_NAME: Final = "control"
+"""The name of the control plane's records in their storage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Checked settings and the plugin manager that holds the plugins they choose."""
+
+    configuration: Configuration
+    manager: pluggy.PluginManager
+    _loaded: dict[tuple[str, str], Plugin] = field(default_factory=dict, compare=False, repr=False)
+    _turn: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
+
+    @property
+    def settings(self) -> Settings:
+        """The core's settings."""
+        return self.configuration.settings
+
+    def load_storage(self) -> Plugin:
+        """The chosen storage plugin. Raises `PluginError`."""
+        return self._load(STORAGE, self.settings.storage.provider)
+
+    def build_store(self, graph: str = "") -> GraphStore:
+        """Build the store of a graph, without opening it; without a name the graph of the settings.
+
+        Raises `PluginError`, `ConfigurationError`.
+        """
+        plugin = self.load_storage()
+        section = self._read_section(plugin)
+        graph = graph or self.settings.storage.graph
+        return plugin.build("twinframe_graph_store", GraphStore, settings=section, graph=graph)  # type: ignore[type-abstract]  # only for isinstance
+
+    def build_query_engine(self, store: GraphStore) -> QueryEngine | None:
+        """Build the query engine of the store, None when it has none. Raises `PluginError`."""
+        plugin = self.load_storage()
+        if plugin.call("twinframe_query_engine", store=store) is None:
+            return None
+        return plugin.build("twinframe_query_engine", QueryEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
+
+    def build_triple_writer(self, graph: str = "") -> TripleWriter:
+        """Build the writer of graphs as RDF, for any storage. Raises `PluginError`."""
+        plugin = self._load(STORAGE, self.settings.export.writer)
+        return plugin.build(
+            "twinframe_triple_writer",
+            TripleWriter,  # type: ignore[type-abstract]  # only for isinstance
+            settings=self._read_section(plugin),
+            graph=graph or self.settings.storage.graph,
+        )
+
+    def build_sparql_engine(self, store: GraphStore) -> SparqlEngine | None:
+        """Build the SPARQL engine of the store, None when it is not an RDF store.
+
+        Raises `PluginError`.
+        """
+        plugin = self.load_storage()
+        if plugin.call("twinframe_sparql_engine", store=store) is None:
+            return None
+        return plugin.build("twinframe_sparql_engine", SparqlEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
+
+    def build_control_store(self) -> ControlStore:
+        """Build the store of the control plane's records, without opening it.
+
+        Raises `PluginError`, also for a storage plugin that keeps graphs only.
+        """
+        name = self.settings.control.store
+        hook, plugin = "twinframe_control_store", self._load(STORAGE, name)
+        if self.manager.parse_hookimpl_opts(plugin.module, hook) is None:
+            raise PluginError(
+                f"Control__Store={name}: {plugin.info.owner} keeps graphs, but no records of a "
+                "control plane. Choose another, such as Control__Store=sqlite; "
+                "Storage__Provider is a choice of its own."
+            )
+        section = self._read_section(plugin)
+        return plugin.build(hook, ControlStore, settings=section, name=CONTROL_NAME)  # type: ignore[type-abstract]  # only for isinstance
+
+    def build_permission_provider(self, resource: str = "") -> PermissionProvider | None:
+        """Build the chosen permission provider, None when authorization is off. Raises
+        `PluginError`.
+
+        `resource` is the hosted graph that it answers for; empty is the service's own graph.
+        """
+        authorization = self.settings.authorization
+        if not self.settings.checks_permissions:
+            return None
+        plugin = self._load(PERMISSION_PROVIDER, authorization.provider)
+        section = self._read_section(plugin)
+        return plugin.build(
+            "twinframe_permission_provider",
+            PermissionProvider,  # type: ignore[type-abstract]  # only for isinstance
+            settings=section,
+            authorization=authorization,
+            resource=resource,
+        )
+
+    def list_findings(self) -> Sequence[Finding]:
+        """List the findings of the plugins in use about their environment. Raises `PluginError`."""
+        settings = self.settings
+        chosen = [(STORAGE, settings.storage.provider)]
+        if settings.control.enabled and settings.control.store != settings.storage.provider:
+            chosen.append((STORAGE, settings.control.store))
+        if settings.checks_permissions:
+            chosen.append((PERMISSION_PROVIDER, settings.authorization.provider))
+        found: list[Finding] = []
+        for seam, name in chosen:
+            plugin = self._load(seam, name)
+            section = self._read_section(plugin)
+            found += plugin.build_all("twinframe_findings", Finding, settings=section)
+        return found
+
+    def build_resource_types(self) -> ResourceTypeRegistry:
+        """Build all resource types of all plugins. Raises `PluginError` for two of one name."""
+        plugins = load_plugins(self.manager, RESOURCE_TYPE)
+        found: list[ResourceType] = []
+        for plugin in plugins:
+            section = self._read_section(plugin)
+            found += plugin.build_all("twinframe_resource_types", ResourceType, settings=section)
+        return ResourceTypeRegistry(found)
+
+    def build_sites(self, service: ServiceFacts) -> Sequence[tuple[str, Site]]:
+        """Build the sites of all plugins, each with its plugin's name. Raises `PluginError`."""
+        found: list[tuple[str, Site]] = []
+        for plugin in load_plugins(self.manager, SITE):
+            section = self._read_section(plugin)
+            sites = plugin.build_all("twinframe_routes", Site, settings=section, service=service)  # type: ignore[type-abstract]  # only for isinstance
+            found += [(plugin.info.owner, site) for site in sites]
+        return found
+
+    def load_event_sink(self, kind: str) -> Plugin:
+        """Load the plugin of event sinks of this type. Raises `PluginError`."""
+        return self._load(EVENT_SINK, kind)
+
+    def _load(self, seam: Seam, name: str) -> Plugin:
+        # PERF: searching all distributions takes 3 ms, which each hosted graph would pay.
+        with self._turn:  # graphs are created in threads, several at once
+            plugin = self._loaded.get((seam.group, name))
+            if plugin is None:
+                plugin = self._loaded[seam.group, name] = load_plugin(self.manager, seam, name)
+            return plugin
+
+    def _read_section(self, plugin: Plugin) -> Section:
+        model = read_section_class(plugin) or Section
+        return self.configuration.section(build_section_path(plugin), model)
+
+
+def load_installation(
+    config: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Installation:
+    """Read the settings and load the plugins they choose.
+
+    Raises `SettingsError` or `PluginError` with all errors in `details`.
+    """
+    manager = build_manager()
+    return Installation(load_settings(config, environ, build_places(manager)), manager)
+
+
+def build_installation(
+    settings: Settings, sections: Mapping[KeyPath, Section] | None = None
+) -> Installation:
+    """Build an installation of settings made in Python; `sections` by path: `("Storage",
+    "Sqlite")`.
+    """
+    return Installation(Configuration(settings, sections or {}), build_manager())

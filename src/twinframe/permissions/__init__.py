@@ -1,1 +1,0 @@
-"""The permission seam: the interface of permission providers and the grammar of permissions."""

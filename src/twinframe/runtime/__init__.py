@@ -1,0 +1,1 @@
+"""The process as every layer uses it: its memory, its instruments, its machine."""

@@ -1,1 +1,0 @@
-"""The interface of sites: pages that plugins serve beside the API."""
