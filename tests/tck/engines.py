@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tests.tck.graph import TckGraph
 from twinframe.errors import QueryInvalid
-from twinframe.graph.model_cache import ModelCache
-from twinframe.graph.temporal_members import TypingCache
+from twinframe.graph.context.model_cache import ModelCache
+from twinframe.graph.queries.temporal_members import TypingCache
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun, QueryEngine

@@ -9,7 +9,6 @@ from pathlib import Path
 from twinframe.access.rate_buckets import SharedBuckets
 from twinframe.app.access import build_access
 from twinframe.app.assistants import build_hosted_service, build_service, list_resources
-from twinframe.app.background import BackgroundService
 from twinframe.app.endpoints import build_endpoints
 from twinframe.app.features import build_control, build_hosting
 from twinframe.app.instruments import InstrumentService
@@ -19,6 +18,7 @@ from twinframe.app.rates import build_rates
 from twinframe.app.sites import build_sites
 from twinframe.errors import StorageError
 from twinframe.graph import Graph
+from twinframe.graph.background.service import BackgroundService
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.hooks.installation import Installation, build_installation, load_installation
 from twinframe.hooks.triple_support import build_triple_support

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from twinframe.errors import ErrorDetail, PluginError, SettingsError
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
-from twinframe.graph.happenings import build_source
+from twinframe.graph.events.recorder import build_source
 from twinframe.hooks.drivers import Plugin
 from twinframe.hooks.event_sinks.base import EventSink
 from twinframe.hooks.installation import Installation

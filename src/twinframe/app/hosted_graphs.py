@@ -16,16 +16,16 @@ from types import TracebackType
 from typing import Final
 
 from twinframe.access.gate import Gate
-from twinframe.app.background import BackgroundService
 from twinframe.app.hosted_journal import GraphJournal, Unwritten
 from twinframe.app.hosted_load import SharedCount
 from twinframe.app.hosted_marks import WorkMark, is_left
 from twinframe.app.hosted_quotas import GraphQuotas, QuotaRunner, SharedCounter
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
+from twinframe.graph.background.service import BackgroundService
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
-from twinframe.graph.jobs.places.places import build_places
+from twinframe.graph.transfer.locations.locations import build_places
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.triple_support import build_triple_support
 from twinframe.runtime.instruments.base import Instruments, Level

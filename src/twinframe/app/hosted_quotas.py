@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from twinframe.app.hosted_places import SharedPlaces
 from twinframe.errors import StorageDamaged
-from twinframe.graph.background.own import OwnWork
+from twinframe.graph.context.own import OwnWork
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import (
     WINDOWS,

@@ -23,7 +23,7 @@ from twinframe.app.hosted_upkeep import HostedUpkeep
 from twinframe.errors import ConfigurationError, SettingsError, StorageBusy, StorageError
 from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
-from twinframe.graph.jobs.places.places import find_contested
+from twinframe.graph.transfer.locations.locations import find_contested
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.resource_types.base import LeaseLost, ProvisionFailed
 from twinframe.hooks.resource_types.blocking import run_blocking

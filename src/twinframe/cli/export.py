@@ -19,8 +19,8 @@ from twinframe.cli.console import config_option
 from twinframe.cli.export_triples import SYNTAXES, export_triples
 from twinframe.cli.hosted import find_store, graph_option
 from twinframe.cli.progress import open_bar, progress_option
-from twinframe.graph.portable.exporting import Exported
-from twinframe.graph.portable.sections import Section
+from twinframe.graph.transfer.exporting import Exported
+from twinframe.graph.transfer.sections import Section
 from twinframe.hooks.installation import load_installation
 from twinframe.storage.backups import making_file
 

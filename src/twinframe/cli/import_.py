@@ -21,8 +21,8 @@ from twinframe.cli.export import STDIO
 from twinframe.cli.hosted import find_store, graph_option
 from twinframe.cli.progress import open_bar, progress_option
 from twinframe.errors import TwinframeError
-from twinframe.graph.portable.log import ImportLog
-from twinframe.graph.portable.progress import Finding, Progress
+from twinframe.graph.transfer.log import ImportLog
+from twinframe.graph.transfer.progress import Finding, Progress
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.model.clock import read_clock
 

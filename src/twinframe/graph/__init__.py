@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from twinframe.graph.graph import Graph
-from twinframe.graph.queries import QueryPage
+from twinframe.graph.queries.queries import QueryPage
 
 __all__ = ["Graph", "QueryPage"]

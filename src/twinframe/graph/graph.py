@@ -6,32 +6,32 @@ from pathlib import Path
 from typing import Final
 
 from twinframe.graph.background.runner import WorkKind
-from twinframe.graph.bulk import Bulk
-from twinframe.graph.components import Components
-from twinframe.graph.context import GraphContext
+from twinframe.graph.context.context import GraphContext
+from twinframe.graph.context.ports import StoreRunner
+from twinframe.graph.context.stamps import Stamps
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
+from twinframe.graph.delivery.routes import EventRoutes
+from twinframe.graph.delivery.streams import EventStreams
 from twinframe.graph.delivery.upkeep import OutboxKind
-from twinframe.graph.event_routes import EventRoutes
-from twinframe.graph.event_streams import EventStreams
-from twinframe.graph.happenings import Happenings, build_source
-from twinframe.graph.jobs.deletions import DeleteJobs
-from twinframe.graph.jobs.imports import ImportJobs
-from twinframe.graph.jobs.places.places import Places, build_places
-from twinframe.graph.jobs.work import JobWork
-from twinframe.graph.models import Models
-from twinframe.graph.neighborhood import Neighborhoods
-from twinframe.graph.observation import Observation
-from twinframe.graph.overview import Overview
-from twinframe.graph.portable.portable import Portable
-from twinframe.graph.ports import StoreRunner
-from twinframe.graph.queries import Queries
-from twinframe.graph.relationships import Relationships
-from twinframe.graph.stamps import Stamps
-from twinframe.graph.telemetry import Telemetry
-from twinframe.graph.transactions import Transactions
-from twinframe.graph.triples import Triples
-from twinframe.graph.twins import Twins
+from twinframe.graph.events.recorder import Happenings, build_source
+from twinframe.graph.models.models import Models
+from twinframe.graph.queries.neighborhood import Neighborhoods
+from twinframe.graph.queries.overview import Overview
+from twinframe.graph.queries.queries import Queries
+from twinframe.graph.queries.triples import Triples
+from twinframe.graph.transfer.jobs.deletions import DeleteJobs
+from twinframe.graph.transfer.jobs.imports import ImportJobs
+from twinframe.graph.transfer.jobs.work import JobWork
+from twinframe.graph.transfer.locations.locations import Places, build_places
+from twinframe.graph.transfer.portable import Portable
+from twinframe.graph.twins.bulk import Bulk
+from twinframe.graph.twins.components import Components
+from twinframe.graph.twins.observation import Observation
+from twinframe.graph.twins.relationships import Relationships
+from twinframe.graph.twins.telemetry import Telemetry
+from twinframe.graph.twins.transactions import Transactions
+from twinframe.graph.twins.twins import Twins
 from twinframe.model.clock import Clock, build_steady_clock, read_clock
 from twinframe.query.engine import QueryEngine
 from twinframe.runtime.instruments.base import Instruments

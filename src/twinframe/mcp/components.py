@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from twinframe.graph.outlines import Outlines
-from twinframe.graph.query_names import QueryWarning
+from twinframe.graph.models.outlines import Outlines
+from twinframe.graph.queries.names import QueryWarning
 from twinframe.model.values import JsonValue
 from twinframe.query.errors import find_position
 

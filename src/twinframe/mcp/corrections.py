@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from twinframe.errors import QueryInvalid
-from twinframe.graph.query_names import QueryWarning
+from twinframe.graph.queries.names import QueryWarning
 from twinframe.query.language import Language, detect_language, parse_query
 
 _SUGGESTED: Final = re.compile(r"did you mean '([^'\n]{1,100})'\?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from twinframe.graph.overview import Counts
+from twinframe.graph.queries.overview import Counts
 from twinframe.mcp.digest import BYTES_A_TOKEN, Digest, DigestBuilder
 from twinframe.mcp.names import find_models
 from twinframe.mcp.tool import Toolbox

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from twinframe.graph.outlines import InterfaceOutline, Outlines, PropertyOutline
-from twinframe.graph.overview import Counts
+from twinframe.graph.models.outlines import InterfaceOutline, Outlines, PropertyOutline
+from twinframe.graph.queries.overview import Counts
 from twinframe.model.ids import build_model_name
 
 BYTES_A_TOKEN: Final = 4

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from twinframe.errors import InvalidArgument
-from twinframe.graph.outlines import Outlines
+from twinframe.graph.models.outlines import Outlines
 from twinframe.model.ids import build_model_name
 from twinframe.model.values import JsonValue
 from twinframe.query.errors import find_nearest

@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 
 from twinframe.errors import InvalidArgument
-from twinframe.graph.outlines import Outlines
+from twinframe.graph.models.outlines import Outlines
 from twinframe.model.values import JsonValue
 
 _MOST_WORDS: Final = 5

@@ -12,8 +12,8 @@ DEATHS = "tests/e2e/test_provisioner_crash.py"
 JOBS = "tests/e2e/test_jobs.py"
 TESTS = (
     DEATHS,
-    "tests/unit/graph/test_leases.py",
-    "tests/unit/graph/test_background_work.py",
+    "tests/unit/graph/background/test_leases.py",
+    "tests/unit/graph/background/test_background_work.py",
     JOBS,
 )
 PLACE_APART = "place-apart"

@@ -14,11 +14,11 @@ TABLES = (
     "tests/unit/web/test_protocol_framing.py",
     "tests/unit/web/test_guard.py",
     "tests/unit/graph/test_hostile_ids.py",
-    "tests/unit/graph/test_places.py",
+    "tests/unit/graph/transfer/test_locations.py",
     "tests/unit/query/cypher/test_hostile_text.py",
     "tests/unit/model/test_patches.py",
     "tests/unit/model/test_json.py",
-    "tests/unit/graph/test_tokens.py",
+    "tests/unit/graph/context/test_tokens.py",
     "tests/e2e/test_operations.py",
 )
 LONG = ("plugins/storage-rdf/tests/test_sparql_endpoint.py", "tests/e2e/test_wire_patches.py")

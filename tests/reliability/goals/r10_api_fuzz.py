@@ -26,7 +26,7 @@ CHECKS = (
 LAWS = (
     "tests/unit/web/test_hostile_writes.py",
     "tests/unit/access/authentication/test_token_fuzz.py",
-    "tests/unit/graph/test_transaction_laws.py",
+    "tests/unit/graph/twins/test_transaction_laws.py",
     "tests/unit/graph/test_paging_laws.py",
 )
 TARGETS = ("query", "patch", "model", "id")

@@ -10,9 +10,9 @@ import pytest
 
 from twinframe.app.endpoints import build_endpoints
 from twinframe.errors import PluginError, SettingsError
-from twinframe.events.log_sink import LogSink
-from twinframe.events.webhook import WebhookSink
 from twinframe.graph.delivery.endpoints import Endpoints, EventForm
+from twinframe.graph.delivery.log_sink import LogSink
+from twinframe.graph.delivery.webhook import WebhookSink
 from twinframe.hooks.installation import load_installation
 from twinframe.settings.render import list_effective
 

@@ -18,8 +18,8 @@ from tests.unit.app.hosting_app import (
 )
 from twinframe.app import hosted_graphs
 from twinframe.app.hosting import LocalGraphHost
-from twinframe.events.log_sink import LogSink
 from twinframe.graph.delivery.deliverer import RouteKind
+from twinframe.graph.delivery.log_sink import LogSink
 from twinframe.hooks.event_sinks.base import DeliveryFailed, Message
 from twinframe.hooks.installation import Installation
 from twinframe.web.guard import Guard

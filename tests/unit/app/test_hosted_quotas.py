@@ -16,11 +16,11 @@ import orjson
 import pytest
 
 from tests.unit.app.hosting_app import bring_up, build_graph, build_hosting, request, serving
-from twinframe.app.background import BackgroundService
 from twinframe.app.hosted_quotas import GraphQuotas, QuotaRunner, SharedCounter, parse_limits
 from twinframe.app.hosting import LocalGraphHost
 from twinframe.errors import QuotaExceeded, StorageDamaged
 from twinframe.graph import Graph
+from twinframe.graph.background.service import BackgroundService
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.resource_types.hosting import HostedGraph
 from twinframe.hooks.resource_types.prices import Sku

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.storages import choose
 from tests.unit.graph.conftest import World, build_rdf, build_sqlite
-from tests.unit.graph.test_importing import File, export, run
+from tests.unit.graph.transfer.test_importing import File, export, run
 from twinframe.errors import InvalidArgument, ValidationFailed
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.settings import Settings

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from tests.unit.graph.conftest import World
-from twinframe.graph.paging import gather
+from twinframe.graph.context.paging import gather
 from twinframe.model.pages import Page, PageRequest
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore

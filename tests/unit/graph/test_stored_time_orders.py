@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.graph.conftest import find_engine
 from twinframe.graph import Graph
-from twinframe.graph.model_cache import ModelCache
-from twinframe.graph.temporal_members import TypingCache
+from twinframe.graph.context.model_cache import ModelCache
+from twinframe.graph.queries.temporal_members import TypingCache
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.language import parse_query
 from twinframe.query.plan.optimize import optimize

@@ -12,8 +12,8 @@ import pytest
 from tests.shared import find_shared
 from tests.unit.graph.conftest import World
 from tests.unit.mcp.conftest import Assistant, run
-from twinframe.graph.outlines import Outlines
-from twinframe.graph.overview import Counts, RelationshipCount
+from twinframe.graph.models.outlines import Outlines
+from twinframe.graph.queries.overview import Counts, RelationshipCount
 from twinframe.mcp.digest import DigestBuilder
 from twinframe.settings import Settings
 from twinframe.storage.memory import MemoryStore

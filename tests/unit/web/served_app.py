@@ -16,16 +16,16 @@ from twinframe.errors import (
     RelationshipNotFound,
     TwinNotFound,
 )
-from twinframe.graph.bulk import Bulk
-from twinframe.graph.context import GraphContext
+from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS
-from twinframe.graph.event_routes import EventRoutes
-from twinframe.graph.event_streams import EventStreams
-from twinframe.graph.jobs.deletions import DeleteJobs
-from twinframe.graph.jobs.imports import ImportJobs
-from twinframe.graph.jobs.places.places import build_places
-from twinframe.graph.transactions import Transactions
-from twinframe.graph.triples import Triples
+from twinframe.graph.delivery.routes import EventRoutes
+from twinframe.graph.delivery.streams import EventStreams
+from twinframe.graph.queries.triples import Triples
+from twinframe.graph.transfer.jobs.deletions import DeleteJobs
+from twinframe.graph.transfer.jobs.imports import ImportJobs
+from twinframe.graph.transfer.locations.locations import build_places
+from twinframe.graph.twins.bulk import Bulk
+from twinframe.graph.twins.transactions import Transactions
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.runtime.memory import MemoryAccount

@@ -15,7 +15,7 @@ from twinframe.access.gate import AuditEntry, Gate
 from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.errors import StorageFull, Unauthenticated
 from twinframe.graph import Graph
-from twinframe.graph.transaction_operations import OPERATION_NAMES
+from twinframe.graph.twins.transaction_operations import OPERATION_NAMES
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
 from twinframe.storage.memory import MemoryStore

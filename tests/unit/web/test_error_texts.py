@@ -10,7 +10,7 @@ import pytest
 
 from twinframe import errors
 from twinframe.errors import ConfigurationError, OperationRefused, StorageError, TwinframeError
-from twinframe.graph.jobs.documents import build_error as build_job_error
+from twinframe.graph.transfer.jobs.documents import build_error as build_job_error
 from twinframe.mcp.errors import render_failure
 from twinframe.web.control.errors import build_answer as build_control_answer
 from twinframe.web.errors import build_answer, build_single

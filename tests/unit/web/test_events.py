@@ -8,18 +8,18 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.unit.events.event_samples import build_lifecycle, build_update, replace
+from tests.unit.graph.events.event_samples import build_lifecycle, build_update, replace
 from tests.unit.web.test_access import ACCESS, EVENTS, ClaimedPermissions, NamedCaller, Trail
 from twinframe.access.authentication.port import Headers
 from twinframe.access.gate import Gate
 from twinframe.access.permissions import Caller
 from twinframe.errors import Unauthenticated
-from twinframe.events.event import Event
-from twinframe.events.log_sink import LogSink
 from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints
+from twinframe.graph.delivery.log_sink import LogSink
 from twinframe.graph.delivery.records import DeadLetter, put_dead_letter
-from twinframe.graph.event_streams import Followed
+from twinframe.graph.delivery.streams import Followed
+from twinframe.graph.events.event import Event
 from twinframe.settings import Settings
 from twinframe.storage.epochs import read_epoch, renew_epoch
 from twinframe.storage.memory import MemoryStore

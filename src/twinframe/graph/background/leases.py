@@ -19,8 +19,8 @@ import orjson
 
 from twinframe.errors import TwinframeError
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
-from twinframe.graph.background.own import OwnWork
-from twinframe.graph.ports import StoreRunner
+from twinframe.graph.context.own import OwnWork
+from twinframe.graph.context.ports import StoreRunner
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 KIND: Final = "lease"

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from twinframe.errors import StorageError
 from twinframe.graph.background.leases import BEATS, Lease, LeaseDesk, LeaseLost
-from twinframe.graph.ports import StoreRunner
+from twinframe.graph.context.ports import StoreRunner
 from twinframe.storage.base import GraphSession
 
 _log = logging.getLogger(__name__)

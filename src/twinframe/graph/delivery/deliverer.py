@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from twinframe.errors import EventRouteFilterInvalid, StorageError
-from twinframe.events.event import Event
-from twinframe.events.filters import Filter, build_filter
 from twinframe.graph.background.leases import Lease, LeaseLost, delete_lease
-from twinframe.graph.background.own import OwnWork
-from twinframe.graph.context import GraphContext
+from twinframe.graph.context.context import GraphContext
+from twinframe.graph.context.own import OwnWork
 from twinframe.graph.delivery.endpoints import Endpoints, require_endpoint
 from twinframe.graph.delivery.lanes import Lanes
 from twinframe.graph.delivery.reading import EventReader
@@ -39,6 +37,8 @@ from twinframe.graph.delivery.records import (
     read_route,
     read_seen,
 )
+from twinframe.graph.events.event import Event
+from twinframe.graph.events.filters import Filter, build_filter
 from twinframe.hooks.event_sinks.base import EndpointGone
 from twinframe.model.clock import render_update_time
 from twinframe.runtime.instruments.base import Level, RouteStanding

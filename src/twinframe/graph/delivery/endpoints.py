@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from twinframe.errors import TwinframeError
-from twinframe.events.event import Event
-from twinframe.events.history import render_history
+from twinframe.graph.events.event import Event
+from twinframe.graph.events.history import render_history
 from twinframe.hooks.event_sinks.base import (
     DeliveryFailed,
     DeliveryRefused,

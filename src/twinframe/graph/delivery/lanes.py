@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from twinframe.events.event import Event
+from twinframe.graph.events.event import Event
 from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, EndpointGone
 from twinframe.model.clock import Clock, read_clock
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Final
 
 from twinframe.dtdl.dtmi import parse_versionless
-from twinframe.events.event import Event
-from twinframe.events.filters import Filter
-from twinframe.graph.context import GraphContext
-from twinframe.graph.model_cache import ModelCache, ModelView
-from twinframe.graph.paging import gather
+from twinframe.graph.context.context import GraphContext
+from twinframe.graph.context.model_cache import ModelCache, ModelView
+from twinframe.graph.context.paging import gather
+from twinframe.graph.events.event import Event
+from twinframe.graph.events.filters import Filter
 from twinframe.query.evaluate.functions.digitaltwins import holds_model
 from twinframe.storage.base import GraphSession, OutboxEvent
 

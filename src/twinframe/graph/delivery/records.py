@@ -14,7 +14,7 @@ from typing import Final
 
 import orjson
 
-from twinframe.events.event import Event
+from twinframe.graph.events.event import Event
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 ROUTE: Final = "event-route"

@@ -14,7 +14,7 @@ from typing import Final
 import orjson
 
 from twinframe.graph.background.leases import Lease
-from twinframe.graph.context import GraphContext
+from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.records import read_progress, read_routes
 from twinframe.settings.events import MOST_ROUTES, EventsSettings
 from twinframe.storage.base import GraphSession, GraphTransaction

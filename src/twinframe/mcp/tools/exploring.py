@@ -9,7 +9,12 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from twinframe.graph.neighborhood import MOST_RELATIONSHIPS, Neighborhood, Walk, read_model_id
+from twinframe.graph.queries.neighborhood import (
+    MOST_RELATIONSHIPS,
+    Neighborhood,
+    Walk,
+    read_model_id,
+)
 from twinframe.mcp.arguments import Arguments, Limit, Token, TwinId
 from twinframe.mcp.budget import Shortening, measure
 from twinframe.mcp.describing import read_digest

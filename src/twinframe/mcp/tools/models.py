@@ -7,14 +7,14 @@ from typing import Annotated, Final
 import orjson
 from pydantic import Field
 
-from twinframe.graph.observation import WriteCases
-from twinframe.graph.outlines import (
+from twinframe.graph.models.outlines import (
     ComponentOutline,
     InterfaceOutline,
     Outlines,
     PropertyOutline,
     RelationshipOutline,
 )
+from twinframe.graph.twins.observation import WriteCases
 from twinframe.mcp.arguments import Arguments, DryRun, JsonObject, Limit, ModelId, Token
 from twinframe.mcp.budget import Fetched
 from twinframe.mcp.confirmation import require_confirmation

@@ -10,7 +10,7 @@ import orjson
 from pydantic import Field
 
 from twinframe.errors import InvalidArgument, LimitExceeded, QueryInvalid, QueryTimeout
-from twinframe.graph.query_names import QueryWarning
+from twinframe.graph.queries.names import QueryWarning
 from twinframe.mcp.arguments import Arguments, FullValues, Limit, Parameters, Token
 from twinframe.mcp.budget import Fetched, Taken
 from twinframe.mcp.components import find_misplaced, found_nothing

@@ -9,7 +9,7 @@ import orjson
 from pydantic import Field
 
 from twinframe.errors import InvalidContinuationToken
-from twinframe.graph.observation import WriteCases
+from twinframe.graph.twins.observation import WriteCases
 from twinframe.mcp.arguments import (
     OBJECTS,
     Arguments,

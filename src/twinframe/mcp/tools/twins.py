@@ -9,8 +9,8 @@ import orjson
 from pydantic import Field
 
 from twinframe.errors import RelationshipsNotDeleted
-from twinframe.graph.observation import WriteCases
-from twinframe.graph.removal import read_relationship_keys
+from twinframe.graph.twins.observation import WriteCases
+from twinframe.graph.twins.removal import read_relationship_keys
 from twinframe.mcp.arguments import (
     Arguments,
     Confirm,

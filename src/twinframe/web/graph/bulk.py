@@ -14,7 +14,7 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import StorageError, TwinframeError
-from twinframe.graph.bulk import ItemResult
+from twinframe.graph.twins.bulk import ItemResult
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
 from twinframe.web.access import authorize_parts

@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from twinframe.graph.delivery.records import DeadLetter, Route
-from twinframe.graph.event_routes import RouteStatus, Trial
-from twinframe.graph.event_streams import Followed, Place
+from twinframe.graph.delivery.routes import RouteStatus, Trial
+from twinframe.graph.delivery.streams import Followed, Place
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 

@@ -13,9 +13,9 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
-from twinframe.events.event import Event
 from twinframe.graph.delivery.records import DeadLetter, Route
-from twinframe.graph.event_streams import Followed, Place
+from twinframe.graph.delivery.streams import Followed, Place
+from twinframe.graph.events.event import Event
 from twinframe.web.access import authorize_parts, may_go_on
 from twinframe.web.edge import Edge
 from twinframe.web.messages import (

@@ -7,7 +7,7 @@ from typing import Final
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
-from twinframe.graph.jobs.deletions import USUAL_MINUTES
+from twinframe.graph.transfer.jobs.deletions import USUAL_MINUTES
 from twinframe.model.pages import Page
 from twinframe.web.edge import Edge
 from twinframe.web.messages import (

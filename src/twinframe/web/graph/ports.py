@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from twinframe.graph.bulk import ItemResult
-from twinframe.graph.transaction_operations import Operation
+from twinframe.graph.twins.bulk import ItemResult
+from twinframe.graph.twins.transaction_operations import Operation
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from twinframe.events.filters import build_filter
 from twinframe.graph import Graph
-from twinframe.graph.context import GraphContext
+from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.reading import BATCH, EventReader, build_read
+from twinframe.graph.events.filters import build_filter
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphSession, GraphStore, OutboxEvent
 from twinframe.testing.contracts.base import reading, run

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.quick_loop import QuickLoop
-from twinframe.events.event import Event
 from twinframe.graph.delivery import lanes as lanes_module
 from twinframe.graph.delivery.lanes import Lanes, build_pause
+from twinframe.graph.events.event import Event
 from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, EndpointGone
 
 Send = Callable[[Event], Awaitable[None]]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinframe.graph.background.leases import Lease, LeaseDesk, LeaseLost
-from twinframe.graph.context import GraphContext
+from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery import upkeep
 from twinframe.graph.delivery.records import Route, put_route, read_progress, restart
 from twinframe.graph.delivery.upkeep import OutboxKind, Stretch, find_end, merge, read_ledger

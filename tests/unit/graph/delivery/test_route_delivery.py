@@ -19,7 +19,7 @@ from twinframe.graph.delivery import reading as reading_module
 from twinframe.graph.delivery.deliverer import RouteDelivery, RouteKind
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
 from twinframe.graph.delivery.records import read_failing, read_seen
-from twinframe.graph.event_routes import RouteStatus
+from twinframe.graph.delivery.routes import RouteStatus
 from twinframe.hooks.event_sinks.base import (
     DeliveryFailed,
     DeliveryRefused,

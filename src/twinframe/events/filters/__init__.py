@@ -1,9 +1,0 @@
-"""Filters of event routes, in the vendor's language with extensions: parsed and compiled to
-predicates.
-"""
-
-from __future__ import annotations
-
-from twinframe.events.filters.compiler import Filter, FilterScope, build_filter
-
-__all__ = ["Filter", "FilterScope", "build_filter"]

@@ -1,0 +1,1 @@
+"""What every use case of a graph works with: its store, cache, clock, tokens and pages."""

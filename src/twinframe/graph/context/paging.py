@@ -1,0 +1,119 @@
+"""Pages of key-ordered listings: their sizes, their tokens, and the start of the next page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar, cast
+
+from twinframe.errors import InvalidArgument
+from twinframe.graph.context.tokens import Continuation, TokenSigner
+from twinframe.model.pages import Page, PageRequest
+from twinframe.model.values import JsonValue
+
+T = TypeVar("T")
+K = TypeVar("K", int, str)
+
+_FIRST_ROWS: Final = 2
+_MORE_ROWS: Final = 4
+
+
+def gather(
+    fetch: Callable[[K | None, int], Sequence[tuple[K, T]]],
+    after: K | None,
+    count: int,
+    most_bytes: int,
+    measure: Callable[[T], int],
+) -> list[tuple[K, T]]:
+    """Return up to `count` rows after the key `after`, stopping once they exceed `most_bytes`.
+
+    `fetch` returns up to a number of rows after a key, in order. `measure` returns a row's bytes.
+    SEC: rows are read a few at a time, since each may have a mebibyte: a page of 2,000 of them
+    would be 2 GB before it could be cut.
+    """
+    found: list[tuple[K, T]] = []
+    at_once = _FIRST_ROWS
+    while True:
+        asked = min(at_once, count - len(found))
+        some = fetch(after, asked)
+        found += some
+        most_bytes -= sum(measure(item) for _, item in some)
+        if len(some) < asked or len(found) >= count or most_bytes < 0:
+            return found
+        after = some[-1][0]
+        at_once *= _MORE_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class PageSizes:
+    """`usual`: items when no number is requested.
+
+    `most`: the limit of items, as `bytes` is of bytes.
+    """
+
+    usual: int
+    most: int
+    bytes: int
+
+    def build(self, asked: int | None, carried: int | None = None) -> int:
+        """Return the number of items of this page. `carried` is the size of the pages before it."""
+        if asked is None:
+            return min(carried or self.usual, self.most)
+        if asked < 1:
+            raise InvalidArgument(f"max-items-per-page must be at least 1, not {asked}.")
+        return min(asked, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One listing with its arguments, to which its tokens are bound.
+
+    `start(request)` returns the key after which the page starts (None: at the beginning) and its
+    size; `gather` reads one item more than that, or all that fit, and `page` cuts and makes the
+    token.
+    """
+
+    signer: TokenSigner
+    sizes: PageSizes
+    operation: str
+    arguments: JsonValue
+
+    def start(self, request: PageRequest) -> tuple[str | int | None, int]:
+        """Return where the page starts and how many items it has."""
+        if request.token is None:
+            return None, self.sizes.build(request.size)
+        carried = self.signer.parse(self.operation, self.arguments, request.token)
+        return cast("str | int", carried.state), self.sizes.build(request.size, carried.size)
+
+    def gather(
+        self,
+        fetch: Callable[[K | None, int], Sequence[tuple[K, T]]],
+        after: K | None,
+        size: int,
+        measure: Callable[[T], int],
+    ) -> list[tuple[K, T]]:
+        """Return the rows of a page, and one more if there are more. See `gather`."""
+        return gather(fetch, after, size + 1, self.sizes.bytes, measure)
+
+    def page(
+        self, found: Sequence[tuple[K, T]], size: int, measure: Callable[[T], int] | None = None
+    ) -> Page[T]:
+        """Build the page of the first of `found` (key and item); if there are more, it has a token.
+
+        It has `size` items, and fewer when `measure` says that they exceed the bytes of a page;
+        always at least one.
+        """
+        count = size if measure is None else self._count_fitting(found[:size], measure)
+        items = tuple(item for _, item in found[:count])
+        if len(found) <= count:
+            return Page(items)
+        continuation = Continuation(found[count - 1][0], size)
+        return Page(items, self.signer.render(self.operation, self.arguments, continuation))
+
+    def _count_fitting(self, found: Sequence[tuple[K, T]], measure: Callable[[T], int]) -> int:
+        room = self.sizes.bytes
+        for at, (_, item) in enumerate(found):
+            room -= measure(item)
+            if room < 0:
+                return max(at, 1)
+        return len(found)

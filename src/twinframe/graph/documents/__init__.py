@@ -1,0 +1,1 @@
+"""Twins and relationships as stored documents: from the request's body to the bytes kept."""

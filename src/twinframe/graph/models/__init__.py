@@ -1,0 +1,1 @@
+"""Use cases of models: upload, list, decommission, delete, and outlines for readers."""

@@ -1,0 +1,1 @@
+"""Use cases of queries: plans, limits, pages, neighbourhoods, overviews."""

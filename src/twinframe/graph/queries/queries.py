@@ -1,0 +1,451 @@
+"""The use case of queries: parse, plan, run and page them.
+
+Paging: a plan whose rows come in the order of a key continues after the last key, so that writes
+between pages neither repeat nor hide rows. The result of any other query that is longer than a page
+is written to a file once, while its first page is sent; all pages show the one snapshot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Final, TypeAlias, cast
+
+from twinframe.errors import (
+    InvalidArgument,
+    InvalidContinuationToken,
+    QueryTimeout,
+    TwinframeError,
+)
+from twinframe.graph.context.context import GraphContext
+from twinframe.graph.context.paging import PageSizes
+from twinframe.graph.context.tokens import Continuation, TokenSigner
+from twinframe.graph.queries.names import QueryWarning
+from twinframe.graph.queries.plans import Plan, QueryPlans
+from twinframe.graph.queries.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
+from twinframe.graph.queries.spool import ResultSpool, SpoolLimits, SpoolWriter
+from twinframe.graph.queries.watch import QueryWatch
+from twinframe.model.values import JsonValue, Value
+from twinframe.query.engine import CannotRun, JsonRow, QueryEngine
+from twinframe.query.evaluate.limits import Limits, Meter
+from twinframe.runtime.instruments.base import Instruments, Level
+from twinframe.storage.base import GraphSession
+
+_OPERATION: Final = "query"
+_ROWS_A_UNIT: Final = 100
+_BYTES_A_UNIT: Final = 64 * 1024
+_STORE_STEPS_A_UNIT: Final = 50_000
+_EVALUATOR_STEPS_A_UNIT: Final = 500
+_PAUSE: Final = 0.01
+_FIRST_ROWS: Final = 2
+_MOST_ROWS: Final = 256
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPage:
+    """Rows as JSON texts, the token of the next page (None on the last), the cost in query units.
+
+    The cost is 1, plus the work for the page: 1 for each 100 rows returned, each 64 KiB of them,
+    each 50,000 steps of the store's engine and each 500 of the evaluator, which all take about a
+    millisecond. It serves to compare queries and is no price. The first page has the warnings.
+    """
+
+    rows: tuple[bytes, ...]
+    continuation_token: str | None
+    charge: float
+    warnings: tuple[QueryWarning, ...] = ()
+
+
+# PERF: the following three are not frozen, since each query makes one of each and setting a field
+# of a frozen object takes 50 ns more. They are never changed.
+@dataclass(slots=True)
+class _Position:
+    """A query and where its next page starts.
+
+    After the key `after`, or in the stored `result` (name and offset), else at its first row.
+    """
+
+    text: str
+    parameters: Mapping[str, JsonValue]
+    after: int | str | None = None
+    result: tuple[str, int] | None = None
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """The parameters as values of the query."""
+        return _build_values(self.parameters)
+
+
+@dataclass(slots=True)
+class _Answer:
+    """Rows of a page, where the next one starts (None: nowhere), and the work in units."""
+
+    rows: tuple[bytes, ...]
+    following: _Position | None
+    work: float
+    warnings: tuple[QueryWarning, ...] = ()
+
+
+_Publish: TypeAlias = Callable[[_Answer], None]
+
+
+@dataclass(slots=True)
+class _Request:
+    """The request for a page of `size` rows, of at most `bytes` but for the first one.
+
+    `watch` is None where there are no instruments.
+    """
+
+    position: _Position
+    size: int
+    bytes: int
+    limits: Limits
+    watch: QueryWatch | None = None
+
+
+class Queries:
+    """Runs queries of both languages."""
+
+    def __init__(
+        self,
+        context: GraphContext,
+        engine: QueryEngine | None,
+        scratch: Path | None = None,
+        instruments: Instruments | None = None,
+    ) -> None:
+        """Results longer than a page are stored in `scratch`, else among the temporary files.
+
+        `instruments` receive data about each page.
+        """
+        settings = context.settings.query
+        self._context = context
+        self._instruments = instruments
+        most_bytes = context.settings.graph.max_page_bytes
+        self._sizes = PageSizes(settings.page_size, settings.max_page_size, most_bytes)
+        self._plans = QueryPlans(settings, context.models, engine)
+        self._spool = ResultSpool(
+            scratch,
+            SpoolLimits(
+                settings.max_result_bytes, settings.results_bytes, settings.result_lifetime
+            ),
+        )
+
+    async def run(
+        self,
+        text: str | None,
+        parameters: Mapping[str, JsonValue] | None = None,
+        continuation_token: str | None = None,
+        page_size: int | None = None,
+    ) -> QueryPage:
+        """Return one page of rows. A token alone suffices to continue; a text sent with it must be
+        the same.
+
+        Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
+        `LimitExceeded`.
+        """
+        if self._instruments is None:
+            return await self._run_page(text, parameters or {}, continuation_token, page_size)
+        watch = QueryWatch(text or "")
+        try:
+            page = await self._run_page(
+                text, parameters or {}, continuation_token, page_size, watch
+            )
+        except TwinframeError as error:
+            if watch.read_seconds() >= self._instruments.least_query:
+                self._instruments.note_query(watch.build_run(error=error.code))
+            raise
+        if watch.read_seconds() >= self._instruments.least_query:
+            self._instruments.note_query(watch.build_run(len(page.rows), page.charge))
+        return page
+
+    def read_levels(self) -> Mapping[Level, float]:
+        """Return the size of stored results, of all workers that share the directory."""
+        size, files = self._spool.measure()
+        return {Level.RESULTS_BYTES: size, Level.RESULTS_FILES: files}
+
+    async def _run_page(
+        self,
+        text: str | None,
+        parameters: Mapping[str, JsonValue],
+        continuation_token: str | None,
+        page_size: int | None,
+        watch: QueryWatch | None = None,
+    ) -> QueryPage:
+        signer = await self._context.read_signer()
+        position, size = self._start(signer, text, parameters, continuation_token, page_size)
+        if watch is not None:
+            watch.text = position.text
+        if position.result is None:
+            answer = await self._run(position, size, watch)
+        else:
+            answer = await self._read_kept(position, *position.result, size)
+        token = None
+        if answer.following is not None:
+            token = _render_token(signer, answer.following, size)
+        return QueryPage(answer.rows, token, round(1 + answer.work, 2), answer.warnings)
+
+    def _start(
+        self,
+        signer: TokenSigner,
+        text: str | None,
+        parameters: Mapping[str, JsonValue],
+        token: str | None,
+        page_size: int | None,
+    ) -> tuple[_Position, int]:
+        if token is None:
+            if text is None:
+                raise InvalidArgument("A query needs its text, or the continuation token of one.")
+            return _Position(text, parameters), self._sizes.build(page_size)
+        carried = signer.parse(_OPERATION, None, token)
+        position = _parse_position(carried.state)
+        if (text is not None and text != position.text) or (
+            parameters and parameters != position.parameters
+        ):
+            raise InvalidContinuationToken(
+                "The continuation token belongs to another query. Send it with the query and the "
+                "parameters of its first page, or alone."
+            )
+        return position, self._sizes.build(page_size, carried.size)
+
+    # --- pages of a result that is kept -------------------------------------------------------
+
+    async def _read_kept(self, position: _Position, name: str, offset: int, size: int) -> _Answer:
+        """Return a page of a result that was, or still is being, written to a file."""
+        deadline = time.monotonic() + self._context.settings.query.timeout
+        read = partial(self._spool.read, name, offset, size, self._sizes.bytes)
+        while (page := await asyncio.to_thread(read)) is None:
+            if time.monotonic() > deadline:
+                raise QueryTimeout("The next rows of the result did not come in time.")
+            await asyncio.sleep(_PAUSE)
+        following = None
+        if page.following is not None:
+            following = replace(position, result=(name, page.following))
+        return _Answer(page.rows, following, _measure_rows(page.rows))
+
+    # --- running ------------------------------------------------------------------------------
+
+    async def _run(
+        self, position: _Position, size: int, watch: QueryWatch | None = None
+    ) -> _Answer:
+        settings = self._context.settings.query
+        deadline = time.monotonic() + settings.timeout
+        memory = self._context.memory
+        limits = Limits(
+            settings.max_rows, deadline, settings.max_hops, Meter(), settings.max_bytes, memory
+        )
+        request = _Request(position, size, self._sizes.bytes, limits, watch)
+        text, values = position.text, position.values
+        plan = self._plans.find(text, values) if is_small(text, values) else None
+        if plan is not None and plan.is_short and settings.timeout > SHORT_SECONDS:
+            answer = self._run_short(request, plan)
+            if answer is not None:
+                return answer
+
+        def take(session: GraphSession, publish: _Publish) -> _Answer:
+            return self._take(session, request, plan, publish)
+
+        return await self._context.runner.scan_early(take, settings.timeout)
+
+    # --- on the event loop, when it is short --------------------------------------------------
+
+    def _run_short(self, request: _Request, plan: Plan) -> _Answer | None:
+        """Return the page at once, if this run of a recently short plan is short too, else None.
+
+        PERF: switching to a thread and back takes longer than most short queries.
+        """
+        start = time.thread_time()
+        if request.watch is not None:
+            request.watch.begin_run(plan)
+        answer = self._context.runner.read_short(
+            lambda session: _take_short(session, request, plan), SHORT_STEPS, SHORT_SECONDS
+        )
+        if answer is None:
+            plan.pace.add_ended()
+        else:
+            plan.pace.add_short(time.thread_time() - start)
+        return answer
+
+    # --- in a thread --------------------------------------------------------------------------
+
+    def _take(
+        self, session: GraphSession, request: _Request, found: Plan | None, publish: _Publish
+    ) -> _Answer:
+        """Return the page, by the engine's plan or, when that raises `CannotRun`, by the
+        evaluator's.
+        """
+        position, watch = request.position, request.watch
+        session.watch_memory(self._context.memory.look)
+        if watch is not None:
+            watch.begin_compile()
+        plan = self._plans.open(session, position.text, position.values, found)
+        if watch is not None:
+            watch.begin_run(plan)
+        start = time.thread_time()
+        try:
+            answer = self._take_page(session, request, plan, publish)
+        except CannotRun:
+            plan = self._plans.give_up(plan, position.values)
+            if watch is not None:
+                watch.begin_run(plan)
+            return self._take_page(session, request, plan, publish)
+        plan.pace.add_threaded(time.thread_time() - start, session.read_steps())
+        return answer
+
+    def _take_page(
+        self, session: GraphSession, request: _Request, plan: Plan, publish: _Publish
+    ) -> _Answer:
+        size, is_keyed = request.size, plan.execution.resumable
+        # PERF: all rows of a longer result are read for writing; only one page is fetched here.
+        found = _run_plan(session, request, plan, size + 1 if is_keyed else None)
+        rows, count = _take_rows(found, request)
+        answer = _build_answer(session, request, plan, rows, count)
+        if len(rows) <= count or is_keyed:
+            return answer
+        answer, writer = self._open_result(request, answer)
+        publish(answer)
+        self._write_down(request, plan, writer, chain(rows[count:], found))
+        return answer
+
+    def _open_result(self, request: _Request, answer: _Answer) -> tuple[_Answer, SpoolWriter]:
+        """Return the page with the position where the rows after it will be."""
+        writer = self._spool.open_writer()
+        following = replace(request.position, result=(writer.name, 0))
+        return replace(answer, following=following), writer
+
+    def _write_down(
+        self, request: _Request, plan: Plan, writer: SpoolWriter, rows: Iterator[JsonRow]
+    ) -> None:
+        """Write all rows after a page to a file.
+
+        Errors are raised by the page that reaches them.
+        """
+        try:
+            with writer:
+                self._write_rows(writer, rows)
+        except CannotRun:
+            self._plans.give_up(plan, request.position.values)
+        except OSError as error:
+            _log.warning("A result could not be kept for its next pages: %s", error)
+
+    def _write_rows(self, writer: SpoolWriter, rows: Iterator[JsonRow]) -> None:
+        try:
+            writer.write(body for body, _ in rows)
+        except TwinframeError as error:
+            writer.finish(error)
+            if isinstance(error, CannotRun):
+                raise
+        else:
+            writer.finish()
+
+
+def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer | None:
+    """Return the page, unless the models changed or its further rows must be written to a file."""
+    if session.read_schema_version() != plan.key.schema_version:
+        return None
+    # PERF: all at once, since nothing in a short snapshot is large.
+    rows = list(_run_plan(session, request, plan, request.size + 1))
+    count = _count_fitting(rows, request)
+    if len(rows) > count and not plan.execution.resumable:
+        return None
+    return _build_answer(session, request, plan, rows, count)
+
+
+def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRow], int]:
+    """Return the rows of a page, possibly some more, and the number of rows that belong to the
+    page.
+
+    SEC: each may have a mebibyte: no more are fetched at once than fit if they are like those
+    before.
+    """
+    rows: list[JsonRow] = []
+    most, room, asked = request.size + 1, request.bytes, _FIRST_ROWS
+    while some := list(islice(found, min(asked, most - len(rows)))):
+        rows += some
+        room -= sum([len(body) for body, _ in some])
+        if room < 0 or len(some) < asked:
+            break
+        asked = min(_MOST_ROWS, 1 + room * len(rows) // (request.bytes - room))
+    return rows, _count_fitting(rows, request) if room < 0 else min(len(rows), request.size)
+
+
+def _count_fitting(rows: Sequence[JsonRow], request: _Request) -> int:
+    """Return how many of the rows fit on a page."""
+    room, count = request.bytes, min(len(rows), request.size)
+    # PERF: the rows of most pages are counted at once.
+    if sum([len(body) for body, _ in rows]) <= room:
+        return count
+    for at, (body, _) in enumerate(rows[: request.size]):
+        room -= len(body)
+        if room < 0:
+            return max(at, 1)
+    return count
+
+
+def _run_plan(
+    session: GraphSession, request: _Request, plan: Plan, limit: int | None
+) -> Iterator[JsonRow]:
+    position, execution = request.position, plan.execution
+    if position.after is not None and not execution.resumable:
+        raise InvalidContinuationToken(
+            "The rows of this query have no key to go on behind. Run the query again."
+        )
+    return execution.run_json(
+        session, position.values, request.limits, after=position.after, limit=limit
+    )
+
+
+def _build_answer(
+    session: GraphSession, request: _Request, plan: Plan, rows: Sequence[JsonRow], count: int
+) -> _Answer:
+    """Build the page of the first `count` rows; with the position where a resumable scan
+    continues.
+    """
+    position = request.position
+    following = None
+    # PERF: a list first; a generator here takes twice as long for a page.
+    bodies = [body for body, _ in rows]
+    if len(rows) > count:
+        del bodies[count:]
+        if plan.execution.resumable:
+            following = replace(position, after=rows[count - 1][1])
+    given = tuple(bodies)
+    warnings = plan.warnings if position.after is None else ()
+    # PERF: all of the cost is computed here, while the rows are in the processor's cache.
+    work = _measure_rows(given) + _measure_steps(session, request.limits)
+    return _Answer(given, following, work, warnings)
+
+
+def _build_values(parameters: Mapping[str, JsonValue]) -> Mapping[str, Value]:
+    # Every JSON value is a query value; only the type of lists does not express that.
+    return cast("Mapping[str, Value]", parameters)
+
+
+def _render_token(signer: TokenSigner, position: _Position, size: int) -> str:
+    result: JsonValue = None if position.result is None else [*position.result]
+    state: JsonValue = [position.text, dict(position.parameters), position.after, result]
+    return signer.render(_OPERATION, None, Continuation(state, size))
+
+
+def _parse_position(state: JsonValue) -> _Position:
+    # Only signed state comes this far.
+    text, parameters, after, result = cast(
+        "tuple[str, dict[str, JsonValue], int | str | None, tuple[str, int] | None]", state
+    )
+    return _Position(text, parameters, after, result and (result[0], result[1]))
+
+
+def _measure_rows(rows: Sequence[bytes]) -> float:
+    return len(rows) / _ROWS_A_UNIT + sum(map(len, rows)) / _BYTES_A_UNIT
+
+
+def _measure_steps(session: GraphSession, limits: Limits) -> float:
+    evaluated = 0 if limits.meter is None else limits.meter.steps
+    return session.read_steps() / _STORE_STEPS_A_UNIT + evaluated / _EVALUATOR_STEPS_A_UNIT

@@ -1,0 +1,395 @@
+"""Imports files into a graph line by line, in chunks, each with its checkpoint.
+
+A chunk is parsed and validated before its transaction, then stored together with the caller's
+record of the progress; an interrupted import continues after the last such transaction, and nothing
+is stored twice or lost. Invalid lines are refused one by one; an error in the file as a whole ends
+the import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar
+
+from twinframe.errors import (
+    EmptyBody,
+    ImportFileInvalid,
+    InvalidArgument,
+    MemoryExhausted,
+    StorageBusy,
+    TwinframeError,
+)
+from twinframe.graph.context.context import GraphContext
+from twinframe.graph.transfer.breath import BREATH_SECONDS, PARSED, breathe
+from twinframe.graph.transfer.lines import ByteSource, read_lines
+from twinframe.graph.transfer.model_lines import ModelSection, finish_models
+from twinframe.graph.transfer.progress import BEGIN, Finding, Progress, build_finding
+from twinframe.graph.transfer.relationship_lines import RelationshipChunk
+from twinframe.graph.transfer.sections import (
+    Header,
+    Section,
+    check_order,
+    parse_header,
+    parse_section,
+)
+from twinframe.graph.transfer.twin_lines import TwinChunk
+from twinframe.graph.transfer.values import Numbered
+from twinframe.model.json import JsonLimits, parse_json
+from twinframe.model.values import JsonValue
+from twinframe.runtime.memory import Hold, Part
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+_CHUNK_BYTES: Final = 1 << 20
+_MOST_BLANK: Final = 1_000_000
+_COPIES: Final = 2
+"""Copies of the text of a model: its line, and the stored form."""
+_MODEL_BYTES: Final = 1024
+"""The bytes that are kept of a model besides its text until it is stored."""
+_ROW_COPIES: Final = 8
+"""Memory of a chunk of rows as a multiple of its text: the lines, their values, the stored
+forms.
+"""
+_PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+T = TypeVar("T")
+
+Keep: TypeAlias = Callable[[GraphTransaction, Progress, Sequence[Finding]], None]
+"""Called in the transaction of each chunk: checks the lease, stores progress and findings."""
+
+
+class Chunk(Protocol):
+    """Parsed lines of one section. `looks`: `look` must be called before they are stored.
+
+    It is stored in `parts` transactions; refused lines are reported with the last.
+    """
+
+    looks: ClassVar[bool]
+
+    @property
+    def parts(self) -> int:
+        """The number of transactions; known once `look` was called."""
+        ...
+
+    def look(self, session: GraphSession) -> None:
+        """Read the models to validate against, in the state that `session` sees."""
+        ...
+
+    def judge(self, breath: float = 0.0) -> None:
+        """Validate and render as much as possible before the transaction; `breath` as of
+        `breathe`.
+        """
+        ...
+
+    def store(
+        self, transaction: GraphTransaction, before: Progress, end: int, part: int = 0, /
+    ) -> tuple[Progress, Sequence[Finding]]:
+        """Store a part; with the last one return the progress after line `end`, and the refused
+        lines.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RawChunk:
+    """Unparsed lines of one section of the file; `end` is the number of the last.
+
+    `memory` is the memory charged for them until they are stored; that of models is charged by the
+    reader.
+    """
+
+    section: Section
+    lines: Sequence[Numbered[bytes]]
+    end: int
+    memory: int = 0
+
+
+def keep_nothing(
+    _transaction: GraphTransaction, _progress: Progress, _findings: Sequence[Finding]
+) -> None:
+    """Store no progress, for an import that starts again when it is interrupted."""
+
+
+class FileReader:
+    """Yields the chunks of one file in order. Blocking; used by one thread at a time."""
+
+    def __init__(self, context: GraphContext, source: ByteSource, start: Progress) -> None:
+        settings = context.settings
+        self._jobs = settings.jobs
+        self._limits = JsonLimits(settings.json_.max_depth, settings.json_.max_keys)
+        self._lines = _number(read_lines(source, self._jobs.max_line_bytes))
+        self._start = start
+        self.header = Header()
+        self._section: Section | None = None
+        self._open: list[Numbered[bytes]] = []
+        self._held = context.memory.hold(Part.IMPORTS)
+        self._size = self._end = 0
+        self._chunks = self._cut()
+
+    def read_chunk(self) -> RawChunk | None:
+        """Return the next chunk after the start; None at the end. Errors: `ImportFileInvalid`."""
+        return next(self._chunks, None)
+
+    def parse(
+        self, chunk: RawChunk, breath: float = 0.0
+    ) -> tuple[list[Numbered[JsonValue]], list[Finding]]:
+        """Return the values of the lines, and the lines that are no JSON; `breath` as of
+        `breathe`.
+        """
+        values: list[Numbered[JsonValue]] = []
+        findings: list[Finding] = []
+        for number, line in breathe(chunk.lines, PARSED, breath):
+            try:
+                values.append(Numbered(number, parse_json(line, self._limits)))
+            except EmptyBody:
+                continue
+            except InvalidArgument as error:
+                findings.append(build_finding(number, chunk.section, "", error))
+        return values, findings
+
+    def forget(self, section: Section) -> None:
+        """Release the memory of this section's lines: they are stored, or given up."""
+        if section is Section.MODELS:
+            self._held.release()
+
+    def _cut(self) -> Iterator[RawChunk]:
+        """Yield the chunks; lines before an error in the file are yielded before it is raised."""
+        try:
+            yield from self._scan()
+        except TwinframeError:
+            if self._open and self._section is not Section.MODELS:
+                yield self._take(self._open[-1].number)
+            raise
+        if self._section is None:
+            raise ImportFileInvalid("The file is empty.", line=1)
+        if self._has_chunk(self._end):
+            yield self._take(self._end)
+
+    def _scan(self) -> Iterator[RawChunk]:
+        """Yield all chunks but the last, which stays in `_open`."""
+        for number, line in self._lines:
+            self._end = number
+            # PERF: documents begin differently, and are not parsed here.
+            begun = self._find_section(number, line) if b'"Section"' in line[:64] else None
+            if begun is not None:
+                check_order(self._section, begun, number)
+                if self._has_chunk(number - 1):
+                    yield self._take(number - 1)
+                self._section = begun
+                if begun is Section.HEADER:
+                    self.header = self._read_header()
+            elif self._section is None or self._section is Section.HEADER:
+                raise ImportFileInvalid(_MISPLACED[self._section is None], line=number)
+            elif number > self._start.line:
+                self._open.append(Numbered(number, line))
+                self._size += len(line)
+                if self._is_full(number):
+                    yield self._take(number)
+
+    def _take(self, end: int) -> RawChunk:
+        assert self._section is not None  # noqa: S101  # lines are of a section
+        memory = 0 if self._section is Section.MODELS else self._size * _ROW_COPIES
+        chunk = RawChunk(self._section, self._open, end, memory)
+        self._open, self._size = [], 0
+        return chunk
+
+    def _has_chunk(self, end: int) -> bool:
+        """NOTE: a file without models may still list deleted ones."""
+        is_new = end > self._start.line
+        of_models = self._section is Section.MODELS and bool(self.header.deleted)
+        return bool(self._open) or (of_models and is_new)
+
+    def _is_full(self, number: int) -> bool:
+        if self._section is Section.MODELS:  # they depend on each other: one chunk
+            self._held.grow(_COPIES * len(self._open[-1].value) + _MODEL_BYTES)
+            most = self._jobs.max_model_section_bytes
+            if self._size > most:
+                raise ImportFileInvalid(
+                    f"The models have more than {most} bytes together "
+                    "(Jobs__MaxModelSectionBytes).",
+                    line=number,
+                )
+            return False
+        return len(self._open) >= self._jobs.chunk_rows or self._size >= _CHUNK_BYTES
+
+    def _find_section(self, number: int, line: bytes) -> Section | None:
+        try:
+            return parse_section(parse_json(line, self._limits))
+        except ImportFileInvalid as error:
+            raise ImportFileInvalid(error.message, line=number) from error
+        except InvalidArgument:
+            return None
+
+    def _read_header(self) -> Header:
+        for number, line in self._lines:
+            try:
+                return parse_header(parse_json(line, self._limits))
+            except InvalidArgument as error:
+                raise ImportFileInvalid(error.message, line=number) from error
+            except ImportFileInvalid as error:
+                raise ImportFileInvalid(error.message, line=number) from error
+        raise ImportFileInvalid("The file ends before its header.")
+
+
+def _number(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the non-blank lines with their numbers. Errors: `ImportFileInvalid`.
+
+    SEC: gzip makes a thousand blank lines of a byte, which could never be read to the end.
+    """
+    blank = 0
+    for number, line in enumerate(lines, start=1):
+        if line and not line.isspace():
+            blank = 0
+            yield number, line
+            continue
+        blank += 1
+        if blank > _MOST_BLANK:
+            raise ImportFileInvalid(
+                f"More than {_MOST_BLANK} blank lines come one after the other.", line=number
+            )
+
+
+_MISPLACED: Final = {
+    True: 'The file must begin with {"Section":"Header"}.',
+    False: "The header is one line; a section must begin here.",
+}
+
+
+class Importer:
+    """Stores a file in a graph.
+
+    `keep` is called in the transaction of each chunk; `report` after each, with the progress.
+    """
+
+    def __init__(
+        self,
+        context: GraphContext,
+        keep: Keep = keep_nothing,
+        report: Callable[[Progress, Sequence[Finding]], object] = lambda _progress, _findings: None,
+    ) -> None:
+        self._context = context
+        self._keep = keep
+        self._report = report
+
+    async def run(
+        self, source: ByteSource, start: Progress = BEGIN, pause: float = 0.0
+    ) -> Progress:
+        """Import the lines after `start`, pausing `pause` seconds after each chunk.
+
+        With a pause there are other requests to serve: chunks are then prepared with short sleeps.
+        Errors: `ImportFileInvalid`, those of an upload of models, `QuotaExceeded`, `StorageError`,
+        `MemoryExhausted`, and those of `keep`.
+        """
+        reader = FileReader(self._context, source, start)
+        breath = BREATH_SECONDS if pause else 0.0
+        progress = start
+        held = self._context.memory.hold(Part.IMPORTS)
+        waiting: asyncio.Task[_Prepared | None] | None = None
+        try:
+            prepared = await self._prepare(reader, held, breath)
+            while prepared is not None:
+                # PERF: the next chunk is read, parsed and validated while this one is written.
+                waiting = asyncio.create_task(self._prepare(reader, held, breath))
+                progress = await self._store(prepared, progress, pause)
+                reader.forget(prepared.section)
+                held.shrink(prepared.memory)
+                await asyncio.sleep(pause)
+                prepared = await waiting
+        finally:
+            if waiting is not None and not waiting.done():
+                waiting.cancel()
+                await asyncio.wait([waiting])
+            reader.forget(Section.MODELS)
+            held.release()
+        return await self._finish(reader.header, progress)
+
+    async def _prepare(self, reader: FileReader, held: Hold, breath: float) -> _Prepared | None:
+        raw = await asyncio.to_thread(reader.read_chunk)
+        if raw is None:
+            return None
+        await _insist(lambda: _grow(held, raw.memory))
+        # PERF: not in the threads of `scan`, whose low priority makes them hold the interpreter
+        # lock while they are descheduled, so that all others would wait for it.
+        prepared = await asyncio.to_thread(self._parse, reader, raw, breath)
+        chunk, timeout = prepared.chunk, self._context.settings.query.timeout
+        if chunk.looks:
+            await _insist(lambda: self._context.runner.scan(chunk.look, timeout))
+            await asyncio.to_thread(chunk.judge, breath)
+        return prepared
+
+    def _parse(self, reader: FileReader, raw: RawChunk, breath: float) -> _Prepared:
+        if raw.section is Section.MODELS:
+            models = ModelSection(self._context, reader.header, raw.lines, breath)
+            return _Prepared(models, raw.section, raw.end, models.findings, raw.memory)
+        values, findings = reader.parse(raw, breath)
+        chunk = _CHUNKS[raw.section](self._context, reader.header, values, breath)
+        return _Prepared(chunk, raw.section, raw.end, findings, raw.memory)
+
+    async def _store(self, prepared: _Prepared, before: Progress, pause: float) -> Progress:
+        last = prepared.chunk.parts - 1
+        for part in range(last):
+            before = await self._store_part(prepared, before, part, ())
+            await asyncio.sleep(pause)
+        return await self._store_part(prepared, before, last, prepared.findings)
+
+    async def _store_part(
+        self, prepared: _Prepared, before: Progress, part: int, found: Sequence[Finding]
+    ) -> Progress:
+        def work(transaction: GraphTransaction) -> tuple[Progress, Sequence[Finding]]:
+            done, refused = prepared.chunk.store(transaction, before, prepared.end, part)
+            findings = sorted((*found, *refused), key=lambda each: each.line)
+            done = replace(done, errors=before.errors + len(findings))
+            self._keep(transaction, done, findings)
+            return done, findings
+
+        progress, findings = await _insist(lambda: self._context.write(work))
+        self._report(progress, findings)
+        most = self._context.settings.jobs.max_errors
+        if progress.errors > most:
+            raise ImportFileInvalid(
+                f"More than {most} lines were refused (Jobs__MaxErrors); the rest is not read.",
+                line=progress.line,
+            )
+        return progress
+
+    async def _finish(self, header: Header, done: Progress) -> Progress:
+        def work(transaction: GraphTransaction) -> None:
+            finish_models(self._context, transaction, header)
+            self._keep(transaction, done, ())
+
+        await _insist(lambda: self._context.write(work))
+        return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A chunk that is ready to be stored."""
+
+    chunk: Chunk
+    section: Section
+    end: int
+    findings: Sequence[Finding]
+    memory: int
+
+
+_MakeChunk: TypeAlias = Callable[
+    [GraphContext, Header, Sequence[Numbered[JsonValue]], float], Chunk
+]
+_CHUNKS: Final[Mapping[Section, _MakeChunk]] = {
+    Section.TWINS: TwinChunk,
+    Section.RELATIONSHIPS: RelationshipChunk,
+}
+
+
+async def _grow(held: Hold, size: int) -> None:
+    held.grow(size)
+
+
+async def _insist(call: Callable[[], Awaitable[T]]) -> T:
+    """Retry for a while if the store is busy or the memory is in use, since an import can wait."""
+    for pause in _PAUSES:
+        try:
+            return await call()
+        except (StorageBusy, MemoryExhausted):
+            await asyncio.sleep(pause)
+    return await call()

@@ -1,0 +1,179 @@
+"""Web hosts as job locations, as the operator allows them: read by GET, written by PUT."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Final
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+import httpx2
+
+from twinframe import __version__
+from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
+from twinframe.errors.masking import mask_secrets
+from twinframe.graph.transfer.locations.addresses import resolve_host
+from twinframe.graph.transfer.locations.base import OpenSource, Place, parse_url, show_url
+
+_PORTS: Final = {"http": 80, "https": 443}
+_MOST_REDIRECTS: Final = 3
+_CONNECT_SECONDS: Final = 10.0
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError)
+
+Origin = tuple[str, str, int]
+
+
+class WebPlace(Place):
+    """`https:` and `http:` URLs of some hosts.
+
+    SEC: the host is one of those allowed, by name and port; its addresses are checked and the
+    connection is made to one of these; each redirect is checked like a first URL; nothing of ours
+    is sent along (no credentials, cookies, proxies); certificates are verified by the name.
+    """
+
+    def __init__(
+        self,
+        hosts: Sequence[str],
+        *,
+        allow_private: bool,
+        timeout: float,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        self._origins = {_parse_origin(host) for host in hosts}
+        self._allow_private = allow_private
+        self._timeout = httpx2.Timeout(timeout, connect=_CONNECT_SECONDS)
+        self._trust = trust
+
+    def takes(self, url: SplitResult) -> bool:
+        """Return whether it has one of the two schemes."""
+        return url.scheme in _PORTS
+
+    def check(self, url: str) -> None:
+        """Check that the host is one of those allowed."""
+        self._check(parse_url(url))
+
+    @contextmanager
+    def open_source(self, url: str) -> Iterator[OpenSource]:
+        """Yield the body of the answer as it arrives; at most three redirects are followed."""
+        with self._open_client() as client:
+            try:
+                response = self._get(client, url)
+                yield OpenSource(_Body(response), _read_identity(response))
+            except _FAILURES as error:
+                raise PlaceFailed(f"{show_url(url)} cannot be read: {_explain(error)}.") from error
+
+    def write(self, url: str, pieces: Iterable[bytes]) -> None:
+        """Write the content in one request."""
+        with self._open_client() as client:
+            try:
+                # NOTE: Azure requires the kind of blob; others ignore it.
+                headers = {
+                    "Content-Type": "application/x-ndjson",
+                    "x-ms-blob-type": "BlockBlob",
+                }
+                body = b"".join(pieces)
+                response = client.send(self._build_request(client, "PUT", url, headers, body))
+            except _FAILURES as error:
+                raise PlaceFailed(
+                    f"{show_url(url)} cannot be written: {_explain(error)}."
+                ) from error
+            if not response.is_success:
+                status = response.status_code
+                raise PlaceFailed(
+                    f"{show_url(url)} cannot be written: its server answered {status}."
+                )
+
+    def _get(self, client: httpx2.Client, url: str) -> httpx2.Response:
+        for _ in range(_MOST_REDIRECTS + 1):
+            request = self._build_request(client, "GET", url, {}, None)
+            response = client.send(request, stream=True)
+            if response.status_code == 200:
+                return response
+            response.close()
+            if response.status_code not in _REDIRECTS:
+                raise PlaceFailed(
+                    f"{show_url(url)} cannot be read: its server answered {response.status_code}."
+                )
+            url = urljoin(url, response.headers.get("location", ""))
+        raise PlaceFailed(f"{show_url(url)} cannot be read: too many redirects.")
+
+    def _build_request(
+        self,
+        client: httpx2.Client,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        content: bytes | None,
+    ) -> httpx2.Request:
+        parts = parse_url(url)
+        _, host, port = self._check(parts)
+        address = resolve_host(host, port, allow_private=self._allow_private)
+        shown = f"[{address}]" if ":" in address else address
+        target = parts._replace(netloc=f"{shown}:{port}").geturl()
+        return client.build_request(
+            method,
+            target,
+            headers={**headers, "Host": parts.netloc},
+            content=content,
+            extensions={"sni_hostname": host},
+        )
+
+    def _check(self, parts: SplitResult) -> Origin:
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise UrlNotAllowed(f"{parts.scheme!a} URLs are not allowed here.")
+        origin = parts.scheme, parts.hostname, parts.port or _PORTS[parts.scheme]
+        if origin not in self._origins:
+            raise UrlNotAllowed(
+                f"The host {parts.netloc!a} is none that jobs may use over {parts.scheme} "
+                "(Jobs__Hosts)."
+            )
+        return origin
+
+    def _open_client(self) -> httpx2.Client:
+        return httpx2.Client(
+            verify=self._trust or httpx2.create_ssl_context(trust_env=False),
+            headers={"Accept-Encoding": "identity", "User-Agent": f"twinframe/{__version__}"},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            timeout=self._timeout,
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+
+class _Body:
+    """The raw bytes of an answer."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._pieces = response.iter_raw()
+        self._rest = b""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most this many bytes; `PlaceFailed` on an error."""
+        try:
+            while not self._rest:
+                self._rest = next(self._pieces)
+        except StopIteration:
+            return b""
+        except _FAILURES as error:
+            raise PlaceFailed(f"The source ended before its end: {_explain(error)}.") from error
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
+
+
+def _parse_origin(host: str) -> Origin:
+    parts = urlsplit(host if "://" in host else f"https://{host}")
+    if parts.hostname is None:
+        raise InvalidArgument(f"{host!a} is no host.")
+    return parts.scheme, parts.hostname, parts.port or _PORTS[parts.scheme]
+
+
+def _read_identity(response: httpx2.Response) -> str:
+    names = ("etag", "last-modified", "content-length")
+    return " ".join(f"{name}={response.headers.get(name, '')}" for name in names)
+
+
+def _explain(error: Exception) -> str:
+    return mask_secrets(f"{type(error).__name__}: {error}") if str(error) else type(error).__name__

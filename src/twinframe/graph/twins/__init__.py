@@ -1,0 +1,1 @@
+"""Use cases of twins, components and relationships, one at a time, in bulk, in transactions."""
