@@ -70,7 +70,7 @@ test: setup
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(ARGS)
 
 test-crash: setup
-	@TWINFRAME_ROUNDS=50 TWINFRAME_STEPS=10000 $(BIN)/python -m pytest -q tests/e2e/test_provisioner_crash.py tests/unit/control/test_resource_machine.py $(ARGS)
+	@TWINFRAME_ROUNDS=50 TWINFRAME_STEPS=10000 $(BIN)/python -m pytest -q tests/e2e/test_provisioner_crash.py tests/unit/control/resources/test_resource_machine.py $(ARGS)
 
 test-events: setup
 	@TWINFRAME_KILLS=10 $(BIN)/python -m pytest -q tests/e2e/test_event_delivery.py plugins/events-mqtt plugins/events-nats plugins/events-kafka $(ARGS)
@@ -142,7 +142,7 @@ test-deploy: setup
 	@TWINFRAME_DEPLOY=1 TWINFRAME_ROUNDS=10 $(BIN)/python -m pytest -q tests/deploy tests/e2e/test_stopping.py $(ARGS)
 
 test-fuzz: setup
-	@TWINFRAME_EXAMPLES=6000 $(BIN)/python -m pytest -q tests/unit/web/test_hostile_writes.py $(ARGS)
+	@TWINFRAME_EXAMPLES=6000 $(BIN)/python -m pytest -q tests/unit/http/test_hostile_writes.py $(ARGS)
 
 soak: setup
 	@$(BIN)/python -m tests.reliability.soak $(ARGS)

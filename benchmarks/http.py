@@ -95,7 +95,7 @@ def serve_bare(folder: Path) -> Iterator[str]:
     port = free_port()
     process = subprocess.Popen(
         [
-            sys.executable, "-m", "gunicorn", "--worker-class", "twinframe.web.worker.Worker",
+            sys.executable, "-m", "gunicorn", "--worker-class", "twinframe.http.worker.Worker",
             "--workers", "1", "--bind", f"127.0.0.1:{port}", "--no-control-socket",
             "benchmarks.bare:app",
         ],

@@ -71,7 +71,7 @@ def serve_bare(folder: Path) -> Iterator[int]:
         process = subprocess.Popen(
             [
                 sys.executable, "-m", "gunicorn", "--worker-class",
-                "twinframe.web.worker.Worker", "--workers", "1", "--bind", f"127.0.0.1:{port}",
+                "twinframe.http.worker.Worker", "--workers", "1", "--bind", f"127.0.0.1:{port}",
                 "--no-control-socket", "benchmarks.bare_mcp:app",
             ],
             stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": "."}, start_new_session=True,

@@ -22,7 +22,6 @@ import uvloop
 
 from benchmarks.graph import Shape
 from benchmarks.report import Figure, Report
-from twinframe.app import open_graph
 from twinframe.graph import Graph
 from twinframe.hooks.installation import load_installation
 from twinframe.query.evaluate.limits import Limits
@@ -30,6 +29,7 @@ from twinframe.query.language import parse_query
 from twinframe.query.plan.execution import Execution
 from twinframe.query.plan.optimize import optimize
 from twinframe.query.plan.split import split
+from twinframe.service import open_graph
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.settings import SqliteSettings

@@ -26,7 +26,7 @@ from twinframe.query.plan.optimize import optimize
 from twinframe.query.plan.split import split
 from twinframe.storage.base import GraphTransaction, Work
 from twinframe_storage_rdf.building import build_store
-from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.plugin import twinframe_query_engine
 from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.settings import RdfSettings

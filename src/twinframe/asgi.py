@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
-from twinframe.app import create_app
 from twinframe.errors import ConfigurationError
 from twinframe.errors.masking import mask_secrets
+from twinframe.service import create_app
 
 START_FAILED = 3
 

@@ -25,20 +25,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from twinframe.app.hosting import LocalGraphHost
-from twinframe.control.attempts import ProvisionRules
-from twinframe.control.kinds import RECORD_KINDS
-from twinframe.control.provisioner import Provisioner, ProvisionerOptions
-from twinframe.control.resource_documents import WORK
-from twinframe.control.rounds import RoundIntervals, Rounds
-from twinframe.control.work import Pause
+from twinframe.control.hosting.service import LocalGraphHost
+from twinframe.control.records.kinds import RECORD_KINDS
+from twinframe.control.records.runner import ControlRunner
+from twinframe.control.resources.attempts import ProvisionRules
+from twinframe.control.resources.documents import WORK
+from twinframe.control.resources.provisioner import Provisioner, ProvisionerOptions
+from twinframe.control.resources.rounds import RoundIntervals, Rounds
+from twinframe.control.resources.work import Pause
 from twinframe.hooks.installation import build_installation
 from twinframe.hooks.resource_types.hosting import GraphHost
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.settings import HostingSettings, Settings
 from twinframe.storage.base import Outcome
 from twinframe.storage.control import ControlWork
-from twinframe.storage.control_runner import ControlRunner
 from twinframe.testing.faults import FaultPoints, kill_process
 from twinframe.testing.folder_host import FolderHost
 from twinframe_resource_types.graph import GraphType

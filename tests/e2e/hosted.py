@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.storages import SERVED, choose
-from twinframe.app.hosting import LocalGraphHost
+from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
 

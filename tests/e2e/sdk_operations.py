@@ -28,7 +28,7 @@ from azure.digitaltwins.core.aio import DigitalTwinsClient as AsyncDigitalTwinsC
 
 from tests.e2e.clients import AsyncClient, SyncClient
 from tests.e2e.world import World
-from twinframe.web.routes import ROUTES
+from twinframe.http.routes import ROUTES
 
 FINAL: Final = ("succeeded", "failed", "cancelled")
 ENDPOINT: Final = "lines"

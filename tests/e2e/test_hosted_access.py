@@ -13,7 +13,7 @@ from tests.e2e.permission_service import PermissionService
 from tests.e2e.server import Certificates, Server
 from tests.e2e.test_hosted_graphs import Caller, Reply
 from tests.e2e.token_server import AUDIENCE, Registered, TokenProcess
-from twinframe.web.hosted_routes import HOSTED_ROUTES
+from twinframe.control.hosting.routes import HOSTED_ROUTES
 
 ALL = ["digitaltwins/*", "models/*", "query/*", "jobs/*", "eventroutes/*", "auditlog/read"]
 

@@ -15,7 +15,7 @@ from tests.e2e.hosted import Provisioner, build_environment, build_hosted
 from tests.e2e.server import Server
 from tests.e2e.test_hosted_graphs import MODEL, Caller, export, fill, run_command
 from tests.storages import SERVED, require
-from twinframe.app.hosting import check_hosting
+from twinframe.control.hosting.service import check_hosting
 from twinframe.errors import SettingsError
 from twinframe.hooks.installation import load_installation
 from twinframe.hooks.resource_types.prices import Sku

@@ -18,13 +18,13 @@ import orjson
 import pytest
 
 from tests.e2e.dying_provisioners import Nursery, build_host, build_store, build_types
-from tests.unit.control.test_provisioner import POINTS as STEPS
-from twinframe.control.documents import ORGANIZATIONS, PROJECTS, Organization, Project
-from twinframe.control.kinds import RECORD_KINDS
-from twinframe.control.listing import Slice
-from twinframe.control.resource_documents import OPERATIONS, RESOURCES, WORK
-from twinframe.control.resource_requests import RequestReader
-from twinframe.control.resources import Resources
+from tests.unit.control.resources.test_provisioner import POINTS as STEPS
+from twinframe.control.records.documents import ORGANIZATIONS, PROJECTS, Organization, Project
+from twinframe.control.records.kinds import RECORD_KINDS
+from twinframe.control.records.listing import Slice
+from twinframe.control.resources.documents import OPERATIONS, RESOURCES, WORK
+from twinframe.control.resources.requests import RequestReader
+from twinframe.control.resources.resources import Resources
 from twinframe.model.json import JsonLimits
 from twinframe.storage.control import ControlTransaction, ControlWork
 from twinframe.testing.folder_host import FolderHost

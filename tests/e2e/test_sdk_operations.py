@@ -21,7 +21,7 @@ from tests.e2e.sdk_operations import (
     list_operations,
 )
 from tests.e2e.server import Certificates, Server
-from twinframe.web.routes import ROUTES
+from twinframe.http.routes import ROUTES
 
 
 @pytest.fixture

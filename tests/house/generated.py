@@ -10,23 +10,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.e2e.sdk_operations import render_operations_page
+from tests.house.pages.commands import render_commands_page
 from tests.house.pages.cypher import render_cypher_page
 from tests.house.pages.hooks import render_hooks_page, render_settings_page
-from twinframe.cli.reference import render_commands_page
-from twinframe.control.billing.offers import build_offers
-from twinframe.control.billing.reference import render_prices_page
-from twinframe.control.reference import render_roles_page
-from twinframe.control.states import render_states_page
-from twinframe.hooks.installation import load_installation
-from twinframe.mcp.reference import render_tools_page
-from twinframe.query.cypher.functions import FUNCTIONS as KNOWN
-from twinframe.query.evaluate.calls import SPECIAL
-from twinframe.query.evaluate.functions import FUNCTIONS as COMPUTED
-from twinframe.web.reference import (
+from tests.house.pages.http import (
     render_control_routes_page,
     render_errors_page,
     render_routes_page,
 )
+from tests.house.pages.mcp import render_tools_page
+from tests.house.pages.prices import render_prices_page
+from tests.house.pages.roles import render_roles_page
+from twinframe.control.billing.offers import build_offers
+from twinframe.control.records.states import render_states_page
+from twinframe.hooks.installation import load_installation
+from twinframe.query.cypher.functions import FUNCTIONS as KNOWN
+from twinframe.query.evaluate.calls import SPECIAL
+from twinframe.query.evaluate.functions import FUNCTIONS as COMPUTED
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 

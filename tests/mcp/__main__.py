@@ -110,7 +110,7 @@ def serve(workers: int) -> Iterator[str]:
             process = subprocess.Popen(
                 [
                     sys.executable, "-m", "gunicorn", "--worker-class",
-                    "twinframe.web.worker.Worker", "--workers", str(workers), "--bind", bind,
+                    "twinframe.http.worker.Worker", "--workers", str(workers), "--bind", bind,
                     "--no-control-socket", "--graceful-timeout", "5", "tests.mcp.app:app",
                 ],
                 cwd=ROOT,

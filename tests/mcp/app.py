@@ -26,10 +26,10 @@ from twinframe.access.authentication.port import MISSING, Authenticator, Headers
 from twinframe.access.gate import Gate
 from twinframe.access.permissions import Caller
 from twinframe.errors import Unauthenticated
+from twinframe.http.exchange import Receive, Scope, Send
+from twinframe.http.guard import Guard
 from twinframe.mcp.app import McpEndpoint
 from twinframe.settings import McpSettings, ServerSettings, Settings
-from twinframe.web.exchange import Receive, Scope, Send
-from twinframe.web.guard import Guard
 from twinframe_auth_claims.provider import ClaimsProvider
 
 TOKEN = b"Bearer fixture"

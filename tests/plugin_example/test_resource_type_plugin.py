@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.control.resource_world import World
-from twinframe.control.resource_documents import build_view
-from twinframe.control.resource_requests import RequestReader
-from twinframe.control.resources import Resources
+from tests.unit.control.resources.resource_world import World
+from twinframe.control.resources.documents import build_view
+from twinframe.control.resources.requests import RequestReader
+from twinframe.control.resources.resources import Resources
 from twinframe.errors import ValidationFailed
 from twinframe.hooks.installation import load_installation
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import twinframe
-from tests.unit.web.conftest import Client
-from twinframe.app import create_app
-from twinframe.app.preflight import find_problems
-from twinframe.app.sites import build_sites
+from tests.unit.http.conftest import Client
 from twinframe.errors import PluginError, SettingsError
 from twinframe.hooks.installation import build_installation, load_installation
+from twinframe.service import create_app
+from twinframe.service.preflight import find_problems
+from twinframe.service.sites import build_sites
 from twinframe.settings import LoggingSettings, ServerSettings, Settings, StorageSettings
 
 HERE = Path(__file__).resolve().parent

@@ -14,11 +14,11 @@ import atheris  # in an environment of its own: `tests.reliability.tools`
 with atheris.instrument_imports(include=["twinframe"]):
     from twinframe.dtdl.parser import parse_models
     from twinframe.errors import TwinframeError
+    from twinframe.http.paths import check_query, parse_segments
     from twinframe.model.ids import parse_model_id, parse_twin_id
     from twinframe.model.json import JsonLimits, parse_json
     from twinframe.model.patches import apply_patch, parse_patch
     from twinframe.query.language import parse_query
-    from twinframe.web.paths import check_query, parse_segments
 
 
 def feed_query(data: bytes) -> None:

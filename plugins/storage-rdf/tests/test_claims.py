@@ -14,11 +14,11 @@ from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.building import build_store
-from twinframe_storage_rdf.engines.base import Change, Guard
+from twinframe_storage_rdf.engine import Change, Guard
 from twinframe_storage_rdf.engines.claims import Claims
-from twinframe_storage_rdf.engines.products import STANDARD
 from twinframe_storage_rdf.engines.sparql import SparqlEngine
 from twinframe_storage_rdf.mapping import GraphNames, Triple
+from twinframe_storage_rdf.products import STANDARD
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.store import RdfStore
 from twinframe_storage_rdf.terms import Iri

@@ -16,17 +16,17 @@ from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_model_record, build_twin_record
 from twinframe_storage_rdf import changes
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.engines.base import Change, Engine, Guard
+from twinframe_storage_rdf.engine import Change, Engine, Guard
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.engines.rdflib_engine import RdflibEngine
-from twinframe_storage_rdf.engines.updates import (
+from twinframe_storage_rdf.mapping import GraphNames, Triple
+from twinframe_storage_rdf.store import RdfStore
+from twinframe_storage_rdf.terms import Iri, Row, Term
+from twinframe_storage_rdf.updates import (
     render_conditional,
     render_conditional_by_keys,
     render_data,
 )
-from twinframe_storage_rdf.mapping import GraphNames, Triple
-from twinframe_storage_rdf.store import RdfStore
-from twinframe_storage_rdf.terms import Iri, Row, Term
 
 LARGE = "x" * 100_000
 

@@ -14,7 +14,7 @@ from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.engines import oxigraph
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
-from twinframe_storage_rdf.engines.results import parse_rows, parse_truth
+from twinframe_storage_rdf.results import parse_rows, parse_truth
 from twinframe_storage_rdf.settings import RdfSettings
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from twinframe.storage.base import GraphStore
 from twinframe.testing.storage_contract import GraphStoreContract
-from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.engines.rdflib_engine import RdflibEngine
 from twinframe_storage_rdf.mapping import GraphNames

@@ -13,7 +13,7 @@ from twinframe.errors import ConfigurationError
 from twinframe.storage.base import GraphStore
 from twinframe.testing.storage_contract import GraphStoreContract
 from twinframe_storage_rdf.building import build_store
-from twinframe_storage_rdf.engines.products import VIRTUOSO
+from twinframe_storage_rdf.products import VIRTUOSO
 from twinframe_storage_rdf.terms import Term
 
 

@@ -23,7 +23,7 @@ from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.shacl import batches, judge
-from twinframe_storage_rdf.triples.writing import RdfWriter
+from twinframe_storage_rdf.triple_writer import RdfWriter
 
 pytest.importorskip("pyshacl", reason="pip install pyshacl to judge")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, by itself

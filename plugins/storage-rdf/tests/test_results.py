@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinframe.errors import LimitExceeded, StorageError
-from twinframe_storage_rdf.engines import results
-from twinframe_storage_rdf.engines.results import parse_pieces, parse_rows
+from twinframe_storage_rdf import results
+from twinframe_storage_rdf.results import parse_pieces, parse_rows
 
 _TEXTS = st.lists(
     st.sampled_from(['"', "}", ",", "{", "\\", '"}},{"', '\\"', "a", "\u00e9"]), max_size=8

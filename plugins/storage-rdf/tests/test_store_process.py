@@ -33,13 +33,13 @@ from twinframe.testing.contracts.removal import BackupContract, RemovalContract
 from twinframe.testing.factories import build_twin_record
 from twinframe.testing.storage_contract import GraphStoreContract
 from twinframe_storage_rdf.building import build_store
-from twinframe_storage_rdf.engines.base import Question
-from twinframe_storage_rdf.engines.process import ProcessEngine
+from twinframe_storage_rdf.engine import Question
 from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.storeprocess import apart, running, server
 from twinframe_storage_rdf.storeprocess.apart import ShortQueries
+from twinframe_storage_rdf.storeprocess.engine import ProcessEngine
 from twinframe_storage_rdf.storeprocess.frames import Files, Kind, Request, Status, pack_pair
 from twinframe_storage_rdf.storeprocess.pieces import Pieces
 from twinframe_storage_rdf.terms import Iri
@@ -188,7 +188,7 @@ def _asking_for_five_minutes(place: Path) -> Iterator[None]:
     code = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from twinframe_storage_rdf.engines.process import ProcessEngine\n"
+        "from twinframe_storage_rdf.storeprocess.engine import ProcessEngine\n"
         "engine = ProcessEngine(Path(sys.argv[1]), 60)\n"
         "engine.open()\n"
         "list(engine.select(sys.argv[2], time.monotonic() + 300))\n"

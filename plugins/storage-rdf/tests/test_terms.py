@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rdflib import Graph
 
 from twinframe.errors import InvalidArgument
-from twinframe_storage_rdf.engines.results import parse_rows
+from twinframe_storage_rdf.results import parse_rows
 from twinframe_storage_rdf.terms import Iri, Term, render_iri, render_term
 from twinframe_storage_rdf.vocabulary import (
     build_property_iri,

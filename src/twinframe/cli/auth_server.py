@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 from gunicorn.app.base import BaseApplication
 
-from twinframe.app.logs import configure_logging
-from twinframe.app.preflight import check_bind, check_tls
 from twinframe.cli.console import config_option
 from twinframe.cli.serve import build_gunicorn_settings
 from twinframe.errors import TwinframeError
 from twinframe.hooks.installation import load_installation
+from twinframe.http.guard import Guard
+from twinframe.service.logs import configure_logging
+from twinframe.service.preflight import check_bind, check_tls
 from twinframe.settings import Settings
 from twinframe.tokenserver.addresses import build_addresses
 from twinframe.tokenserver.application import (
@@ -21,7 +22,6 @@ from twinframe.tokenserver.application import (
     build_server_settings,
     build_token_server,
 )
-from twinframe.web.guard import Guard
 
 _LOG = logging.getLogger(__name__)
 _SECTION = "TokenServer"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from twinframe.app.hosted_backups import list_backups, make_backup, require_backups
-from twinframe.app.hosting import build_catalog
 from twinframe.cli.console import config_option
 from twinframe.cli.tables import write_table
+from twinframe.control.hosting.backups import list_backups, make_backup, require_backups
+from twinframe.control.hosting.catalog import Catalog, CatalogEntry
+from twinframe.control.hosting.service import build_catalog
 from twinframe.errors import InvalidArgument
 from twinframe.hooks.installation import Installation, load_installation
-from twinframe.storage.catalog import Catalog, CatalogEntry
 
 graph_argument = click.argument("graph", required=False, default="")
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from twinframe.app.examination import examine, examine_settings, find_worst
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.installation import load_installation
 from twinframe.runtime.diagnosis.findings import Finding, Severity
+from twinframe.service.examination import examine, examine_settings, find_worst
 
 
 @click.command()

@@ -11,17 +11,17 @@ from typing import ClassVar
 
 import click
 
-from twinframe.app.control import build_control_app, open_plane, run_provisioner
-from twinframe.app.logs import configure_logging
-from twinframe.app.preflight import Refusal, find_control_refusals
 from twinframe.cli.console import config_option, refuse_start
 from twinframe.cli.serve import Service, run_service
-from twinframe.control.actors import Principal, parse_principal
-from twinframe.control.bootstrap import bootstrap, found_organization
+from twinframe.control.http.application import build_control_settings
+from twinframe.control.records.actors import Principal, parse_principal
+from twinframe.control.tenants.bootstrap import bootstrap, found_organization
 from twinframe.hooks.installation import Installation, load_installation
+from twinframe.http.guard import Guard
+from twinframe.service.control import build_control_app, open_plane, run_provisioner
+from twinframe.service.logs import configure_logging
+from twinframe.service.preflight import Refusal, find_control_refusals
 from twinframe.settings import Settings
-from twinframe.web.control.application import build_control_settings
-from twinframe.web.guard import Guard
 
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 

@@ -17,10 +17,10 @@ from types import FrameType
 
 import click
 
-from twinframe.app.preflight import check_bind
 from twinframe.cli.console import config_option
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.installation import load_installation
+from twinframe.service.preflight import check_bind
 from twinframe.settings import ServerSettings, Settings
 from twinframe.tokenserver.addresses import build_addresses
 from twinframe.tokenserver.clients import Clients

@@ -14,7 +14,6 @@ from typing import IO, Final
 import click
 from rich.progress import Progress as Bar
 
-from twinframe.app import open_graph
 from twinframe.cli.console import config_option
 from twinframe.cli.export_triples import SYNTAXES, export_triples
 from twinframe.cli.hosted import find_store, graph_option
@@ -22,6 +21,7 @@ from twinframe.cli.progress import open_bar, progress_option
 from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.transfer.sections import Section
 from twinframe.hooks.installation import load_installation
+from twinframe.service import open_graph
 from twinframe.storage.backups import making_file
 
 STDIO: Final = "-"

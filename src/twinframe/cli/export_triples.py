@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import IO, Final
 
-from twinframe.app import open_graph
 from twinframe.hooks.installation import Installation
+from twinframe.service import open_graph
 from twinframe.storage.triples import GRAPH_SYNTAXES, Content, Syntax
 
 SYNTAXES: Final = {syntax.name: syntax for syntax in GRAPH_SYNTAXES}

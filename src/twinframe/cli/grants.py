@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from twinframe.access.permission_grammar import Grant, Permission, parse_grant
+from twinframe.control.hosting.routes import HOSTED_ROUTES
 from twinframe.errors import InvalidArgument
-from twinframe.web.access import list_permissions
-from twinframe.web.hosted_routes import HOSTED_ROUTES
+from twinframe.http.access import list_permissions
 
 _MCP = "mcp/*"
 _DURATION = re.compile(r"([1-9][0-9]{0,5})([smhdw])")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from twinframe.app.hosting import build_catalog
 from twinframe.cli.backup import find_entry
+from twinframe.control.hosting.service import build_catalog
 from twinframe.hooks.installation import Installation
 
 graph_option = click.option(

@@ -15,7 +15,6 @@ import click
 from rich.progress import Progress as Bar
 from rich.progress import TaskID
 
-from twinframe.app import open_graph
 from twinframe.cli.console import config_option, write_error, write_problems
 from twinframe.cli.export import STDIO
 from twinframe.cli.hosted import find_store, graph_option
@@ -25,6 +24,7 @@ from twinframe.graph.transfer.log import ImportLog
 from twinframe.graph.transfer.progress import Finding, Progress
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.model.clock import read_clock
+from twinframe.service import open_graph
 
 _SHOWN: Final = 20
 

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import click
 
-from twinframe.app import build_mcp_app, open_graph
-from twinframe.app.assistants import build_mcp_installation, serve_stdio
-from twinframe.app.logs import configure_logging
 from twinframe.cli.console import config_option
 from twinframe.cli.serve import Service, run_service
 from twinframe.hooks.installation import Installation, load_installation
-from twinframe.web.guard import Guard
+from twinframe.http.guard import Guard
+from twinframe.service import build_mcp_app, open_graph
+from twinframe.service.assistants import build_mcp_installation, serve_stdio
+from twinframe.service.logs import configure_logging
 
 
 @click.command()

@@ -12,12 +12,12 @@ from typing import Any
 import click
 import orjson
 
-from twinframe.app import open_graph
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.cli.tables import write_table
 from twinframe.errors import EmptyBody, InvalidArgument
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.model.json import JsonLimits, parse_json
+from twinframe.service import open_graph
 
 param_option = click.option(
     "--param",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from twinframe.app.hosted_backups import require_backups, restore_backup
-from twinframe.app.hosting import build_catalog
 from twinframe.cli.backup import find_entry
 from twinframe.cli.console import config_option
+from twinframe.control.hosting.backups import require_backups, restore_backup
+from twinframe.control.hosting.service import build_catalog
 from twinframe.hooks.installation import load_installation
 
 _WAIT_SECONDS = 5.0

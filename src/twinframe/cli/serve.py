@@ -18,21 +18,21 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
 from twinframe.access.rate_buckets import SharedBuckets
-from twinframe.app import build_app
-from twinframe.app.assistants import load_mcp
-from twinframe.app.features import load_features
-from twinframe.app.instruments import open_metrics
-from twinframe.app.logs import configure_logging
-from twinframe.app.preflight import Refusal, check_bind, find_refusals, list_warnings
-from twinframe.app.rates import build_buckets
-from twinframe.app.relay_directory import open_relay
 from twinframe.cli.arbiter import LeaveFlag, LeavingArbiter
 from twinframe.cli.console import config_option, refuse_start
 from twinframe.errors import TwinframeError
 from twinframe.hooks.installation import Installation, load_installation
+from twinframe.http.guard import Guard
+from twinframe.http.worker import Worker
+from twinframe.service import build_app
+from twinframe.service.assistants import load_mcp
+from twinframe.service.features import load_features
+from twinframe.service.instruments import open_metrics
+from twinframe.service.logs import configure_logging
+from twinframe.service.preflight import Refusal, check_bind, find_refusals, list_warnings
+from twinframe.service.rates import build_buckets
+from twinframe.service.relay_directory import open_relay
 from twinframe.settings import ServerSettings, Settings
-from twinframe.web.guard import Guard
-from twinframe.web.worker import Worker
 
 _CLOSING_SECONDS = 5
 
@@ -128,7 +128,7 @@ class Service(BaseApplication):
             # tenth of a second; otherwise it could exceed the time for a sign of life.
             load_mcp("twinframe.mcp.build")
             if self._installation.settings.hosting.enabled:
-                load_mcp("twinframe.mcp.hosted")
+                load_mcp("twinframe.control.hosting.assistants")
             self._relay = self._held.enter_context(open_relay())
         # PERF: objects that exist now are kept: a full collection in a worker takes 25 ms less, and
         # writes to no page that the workers share.

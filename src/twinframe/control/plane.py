@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twinframe.control.access import Access
-from twinframe.control.assignments import Assignments
-from twinframe.control.audit import AuditLog
 from twinframe.control.billing.billing import Billing
 from twinframe.control.billing.offers import Offers
 from twinframe.control.billing.watch import BillingWatch
-from twinframe.control.context import ControlContext
-from twinframe.control.guarded_resources import GuardedResources
-from twinframe.control.idempotency import Idempotency
-from twinframe.control.organizations import Organizations
-from twinframe.control.projects import Projects
-from twinframe.control.resource_requests import RequestReader
-from twinframe.control.resources import Resources
-from twinframe.control.roles import Roles
-from twinframe.control.users import Users
+from twinframe.control.records.context import ControlContext
+from twinframe.control.records.idempotency import Idempotency
+from twinframe.control.records.runner import ControlRunner
+from twinframe.control.resources.guarded import GuardedResources
+from twinframe.control.resources.requests import RequestReader
+from twinframe.control.resources.resources import Resources
+from twinframe.control.tenants.access import Access
+from twinframe.control.tenants.assignments import Assignments
+from twinframe.control.tenants.audit import AuditLog
+from twinframe.control.tenants.organizations import Organizations
+from twinframe.control.tenants.projects import Projects
+from twinframe.control.tenants.roles import Roles
+from twinframe.control.tenants.users import Users
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.json import JsonLimits
 from twinframe.settings import BillingSettings, ControlSettings
-from twinframe.storage.control_runner import ControlRunner
 
 _SECOND = 1_000_000_000
 

@@ -1,6 +1,6 @@
 """The tree of errors that twinframe raises on purpose, each with a stable code and typed fields.
 
-`web.errors` alone maps this tree to HTTP, and `mcp.errors` alone to MCP.
+`http.errors` alone maps this tree to HTTP, and `mcp.errors` alone to MCP.
 """
 
 from __future__ import annotations

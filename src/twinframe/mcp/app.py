@@ -18,6 +18,9 @@ from sse_starlette.sse import AppStatus
 from twinframe.access.gate import Gate
 from twinframe.access.permissions import Caller
 from twinframe.errors import InputError, PermissionMissing, ScopeMissing, Unauthenticated
+from twinframe.http.bodies import check_count
+from twinframe.http.errors import BodyTooLarge, EdgeError, ErrorAnswer, build_answer
+from twinframe.http.exchange import SCOPE_KEY, Exchange, Receive, Scope, Send
 from twinframe.mcp.guard import AccessGuard, acting_as
 from twinframe.mcp.hosts import Header, Hosts, build_cors_headers, build_refusal, find_header
 from twinframe.mcp.inbound import read_body, repeat_body
@@ -28,9 +31,6 @@ from twinframe.mcp.sse import MESSAGES, SseTransport
 from twinframe.mcp.streamable import StreamableTransport
 from twinframe.runtime.instruments.base import Level
 from twinframe.settings import Settings
-from twinframe.web.bodies import check_count
-from twinframe.web.errors import BodyTooLarge, EdgeError, ErrorAnswer, build_answer
-from twinframe.web.exchange import SCOPE_KEY, Exchange, Receive, Scope, Send
 
 Place: TypeAlias = Literal["streamable", "sse", "messages"]
 

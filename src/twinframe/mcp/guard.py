@@ -20,14 +20,14 @@ from mcp.server.auth.provider import AccessToken
 from twinframe.access.gate import Errand, Gate
 from twinframe.access.permission_grammar import WILDCARD, Permission
 from twinframe.access.permissions import Caller
+from twinframe.http.errors import JSON, ErrorAnswer
+from twinframe.http.exchange import SCOPE_KEY, Exchange, Scope
+from twinframe.http.guard import read_raw_path
+from twinframe.http.traceparent import find_traceparent
+from twinframe.http.unauthorized import REALM, build_unauthorized, choose_text
 from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND
 from twinframe.runtime.instruments.base import CURRENT_REQUEST, CURRENT_TRACE
 from twinframe.settings import Settings
-from twinframe.web.errors import JSON, ErrorAnswer
-from twinframe.web.exchange import SCOPE_KEY, Exchange, Scope
-from twinframe.web.guard import read_raw_path
-from twinframe.web.traceparent import find_traceparent
-from twinframe.web.unauthorized import REALM, build_unauthorized, choose_text
 
 USE_MCP = Permission(("mcp", WILDCARD))
 """The permission that every caller needs.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from twinframe.http.errors import ErrorAnswer, render_envelope
+from twinframe.http.exchange import Scope
+from twinframe.http.hosts import KnownHosts
 from twinframe.settings import Settings
-from twinframe.web.errors import ErrorAnswer, render_envelope
-from twinframe.web.exchange import Scope
-from twinframe.web.hosts import KnownHosts
 
 Header = tuple[bytes, bytes]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from twinframe.web.exchange import Message, Receive
+from twinframe.http.exchange import Message, Receive
 
 
 async def read_body(receive: Receive, limit: int) -> bytes | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from twinframe.http.errors import ErrorAnswer
+from twinframe.http.exchange import Message, Send
 from twinframe.mcp.hosts import Header
-from twinframe.web.errors import ErrorAnswer
-from twinframe.web.exchange import Message, Send
 
 _NO_STORE: Header = (b"cache-control", b"no-store")
 

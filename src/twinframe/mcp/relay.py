@@ -21,8 +21,8 @@ from typing import Any
 import orjson
 
 from twinframe.errors import ConfigurationError
+from twinframe.http.exchange import Asgi, Message, Scope
 from twinframe.mcp.guard import CARRIED_KEY, REQUEST_ID_KEY, read_request_id
-from twinframe.web.exchange import Asgi, Message, Scope
 
 logger = logging.getLogger(__name__)
 

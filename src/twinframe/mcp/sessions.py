@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from twinframe.web.exchange import Message, Receive
+from twinframe.http.exchange import Message, Receive
 
 _LEFT: Message = {"type": "http.disconnect"}
 _PATIENCE = 1.0  # seconds that streams get to close what they hold

@@ -19,12 +19,12 @@ from mcp.server.sse import SseServerTransport
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from twinframe.http.errors import ErrorAnswer
+from twinframe.http.exchange import Message, Receive, Scope, Send
+from twinframe.http.guard import write_answer
 from twinframe.mcp.guard import CARRIED_KEY, GRAPH
 from twinframe.mcp.inbound import read_body, repeat_body, wants_answer
 from twinframe.mcp.sessions import Session
-from twinframe.web.errors import ErrorAnswer
-from twinframe.web.exchange import Message, Receive, Scope, Send
-from twinframe.web.guard import write_answer
 
 MESSAGES = "/messages"
 

@@ -14,7 +14,7 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from twinframe.web.exchange import Receive, Scope, Send
+from twinframe.http.exchange import Receive, Scope, Send
 
 
 class StreamableTransport:

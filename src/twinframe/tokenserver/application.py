@@ -15,6 +15,12 @@ from authlib.oauth2.base import OAuth2Error
 from falcon.asgi import App, Request, Response
 
 from twinframe.errors import ConfigurationError, StorageError, TwinframeError
+from twinframe.http.access_log import AccessLog
+from twinframe.http.errors import MethodNotAllowed, build_status
+from twinframe.http.exchange import Asgi
+from twinframe.http.guard import Guard
+from twinframe.http.messages import read_exchange, write_no_content
+from twinframe.http.routing import BoundResponder, TableRouter
 from twinframe.settings import ServerSettings, Settings
 from twinframe.tokenserver.addresses import (
     AUTHORIZE,
@@ -31,12 +37,6 @@ from twinframe.tokenserver.key_ring import KeyRing
 from twinframe.tokenserver.key_store import KeyPolicy, KeyStore
 from twinframe.tokenserver.metadata import render_jwks, render_metadata
 from twinframe.tokenserver.token_requests import build_request_error, parse_token_request
-from twinframe.web.access_log import AccessLog
-from twinframe.web.errors import MethodNotAllowed, build_status
-from twinframe.web.exchange import Asgi
-from twinframe.web.guard import Guard
-from twinframe.web.messages import read_exchange, write_no_content
-from twinframe.web.routing import BoundResponder, TableRouter
 
 _LOG = logging.getLogger("twinframe.tokenserver")
 _JSON = "application/json"

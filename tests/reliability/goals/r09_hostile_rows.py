@@ -11,8 +11,8 @@ from tests.reliability.suites import run_tests
 from tests.reliability.traffic import add_model, wait_for_workers
 
 TABLES = (
-    "tests/unit/web/test_protocol_framing.py",
-    "tests/unit/web/test_guard.py",
+    "tests/unit/http/server/test_protocol_framing.py",
+    "tests/unit/http/test_guard.py",
     "tests/unit/graph/test_hostile_ids.py",
     "tests/unit/graph/transfer/test_locations.py",
     "tests/unit/query/cypher/test_hostile_text.py",

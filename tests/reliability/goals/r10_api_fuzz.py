@@ -24,7 +24,7 @@ CHECKS = (
     "response_schema_conformance,response_headers_conformance,unsupported_method"
 )
 LAWS = (
-    "tests/unit/web/test_hostile_writes.py",
+    "tests/unit/http/test_hostile_writes.py",
     "tests/unit/access/authentication/test_token_fuzz.py",
     "tests/unit/graph/twins/test_transaction_laws.py",
     "tests/unit/graph/test_paging_laws.py",

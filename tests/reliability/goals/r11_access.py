@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from tests.reliability.judging import Figure, Goal, Trial, Twin
 from tests.reliability.suites import run_tests
 
-MATRIX = ("tests/unit/web/test_access.py", "tests/unit/web/test_control_table.py")
+MATRIX = ("tests/unit/http/test_access.py", "tests/unit/control/http/test_control_table.py")
 GRANTS = (
-    "tests/unit/control/test_delegation.py",
-    "tests/unit/control/test_addresses.py",
+    "tests/unit/control/tenants/test_delegation.py",
+    "tests/unit/control/tenants/test_addresses.py",
     "tests/e2e/test_own_graph_access.py",
 )
 TOKENS = (

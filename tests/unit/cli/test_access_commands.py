@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from twinframe.cli.grants import parse_duration, parse_grants
 from twinframe.cli.main import main
 from twinframe.errors import InvalidArgument
-from twinframe.web.access import list_permissions
-from twinframe.web.routes import ROUTES
+from twinframe.http.access import list_permissions
+from twinframe.http.routes import ROUTES
 
 Run = Callable[..., Result]
 

@@ -35,7 +35,7 @@ def test_every_command_is_where_the_table_says_under_its_own_name() -> None:
 def test_the_table_alone_imports_no_command_and_nothing_of_the_service() -> None:
     modules = _list_modules("import twinframe.cli")
     assert "twinframe.cli.main" in modules
-    assert not modules & {"twinframe.app", "twinframe.cli.serve", "falcon", "pydantic", "rich"}
+    assert not modules & {"twinframe.service", "twinframe.cli.serve", "falcon", "pydantic", "rich"}
 
 
 def test_a_command_that_is_misspelt_is_told_with_the_nearest_one() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.house.pages.commands import render_commands_page
 from twinframe.cli import main
 from twinframe.cli.demo import build_url
-from twinframe.cli.reference import render_commands_page
 from twinframe.errors import ConfigurationError
 from twinframe.settings import ServerSettings, TlsSettings
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from twinframe.app.control import build_control_access, check_control, open_plane
-from twinframe.app.preflight import find_control_refusals, find_problems
 from twinframe.cli.control import parse_owner
 from twinframe.cli.main import main
-from twinframe.control.actors import Actor, Principal
+from twinframe.control.records.actors import Actor, Principal
 from twinframe.errors import InvalidArgument, SettingsError
 from twinframe.hooks.installation import Installation, load_installation
+from twinframe.service.control import build_control_access, check_control, open_plane
+from twinframe.service.preflight import find_control_refusals, find_problems
 from twinframe.settings import Settings
 
 KNOWN = {

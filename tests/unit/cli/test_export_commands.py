@@ -11,9 +11,9 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
-from twinframe.app import open_graph
 from twinframe.cli.main import main
 from twinframe.hooks.installation import load_installation
+from twinframe.service import open_graph
 
 MODEL = {
     "@id": "dtmi:com:example:Thing;1",

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 UVICORN = ["-m", "uvicorn", "twinframe.asgi:app", "--port"]
-GUNICORN = ["-m", "gunicorn", "-k", "twinframe.web.worker.Worker", "--no-control-socket"]
+GUNICORN = ["-m", "gunicorn", "-k", "twinframe.http.worker.Worker", "--no-control-socket"]
 FAILED = 3
 
 

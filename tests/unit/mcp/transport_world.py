@@ -18,6 +18,7 @@ from twinframe.access.authentication.port import MISSING, Authenticator, Headers
 from twinframe.access.gate import AuditEntry, Gate
 from twinframe.access.permissions import Caller
 from twinframe.errors import Unauthenticated
+from twinframe.http.exchange import Message, Scope
 from twinframe.mcp.access import (
     CURRENT_CALLER,
     CURRENT_ERRAND,
@@ -27,7 +28,6 @@ from twinframe.mcp.access import (
 )
 from twinframe.mcp.app import McpEndpoint
 from twinframe.settings import Settings
-from twinframe.web.exchange import Message, Scope
 from twinframe_auth_claims.provider import ClaimsProvider
 
 MODERN = "2026-07-28"

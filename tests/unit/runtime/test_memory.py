@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from twinframe.app import memory as composition
-from twinframe.app.memory import MemoryLevels, build_account, check_memory
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
+from twinframe.http.errors import build_answer
 from twinframe.runtime.diagnosis.findings import Severity
 from twinframe.runtime.diagnosis.machine import read_memory_limit
 from twinframe.runtime.instruments.base import Level
 from twinframe.runtime.memory import MemoryAccount, Part
+from twinframe.service import memory as composition
+from twinframe.service.memory import MemoryLevels, build_account, check_memory
 from twinframe.settings import Settings
-from twinframe.web.errors import build_answer
 
 MIB = 1024 * 1024
 

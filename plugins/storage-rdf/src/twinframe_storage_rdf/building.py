@@ -10,13 +10,13 @@ import httpx2
 
 from twinframe.errors import ConfigurationError
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
-from twinframe_storage_rdf.engines.process import ProcessEngine
 from twinframe_storage_rdf.engines.rdflib_engine import RdflibEngine
 from twinframe_storage_rdf.engines.sparql import Remote, SparqlEngine
 from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.store import RdfStore
+from twinframe_storage_rdf.storeprocess.engine import ProcessEngine
 
 
 def build_store(settings: RdfSettings, graph: str) -> RdfStore:

@@ -16,7 +16,7 @@ from twinframe_storage_rdf.differences import (
     split_differences,
 )
 from twinframe_storage_rdf.draft import DraftView
-from twinframe_storage_rdf.engines.base import Change, Engine, Guard
+from twinframe_storage_rdf.engine import Change, Engine, Guard
 from twinframe_storage_rdf.mapping import (
     GraphNames,
     Triple,

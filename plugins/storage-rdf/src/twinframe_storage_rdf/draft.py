@@ -13,7 +13,7 @@ from typing import TypeVar
 from twinframe.query.engine import CannotRun
 from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
 from twinframe_storage_rdf.differences import Differences, State
-from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.load import Load
 from twinframe_storage_rdf.mapping import (

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 from twinframe.model.values import Node
 from twinframe.query.algebra import Direction, LabelExpression
 from twinframe.query.reader import Hop
-from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.session import RdfSession

@@ -16,9 +16,9 @@ from twinframe_storage_rdf.copies import (
     write_archive,
 )
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
-from twinframe_storage_rdf.engines.process import ProcessEngine
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.store import RdfStore
+from twinframe_storage_rdf.storeprocess.engine import ProcessEngine
 
 
 class RdfFileStore(RdfStore, Backups):

@@ -18,7 +18,7 @@ from twinframe_storage_rdf.findings import list_findings
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.store import RdfStore
-from twinframe_storage_rdf.triples.writing import RdfWriter
+from twinframe_storage_rdf.triple_writer import RdfWriter
 
 
 @hookimpl

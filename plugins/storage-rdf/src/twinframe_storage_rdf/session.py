@@ -27,7 +27,7 @@ from twinframe.storage.base import (
 )
 from twinframe.storage.entities import build_model_node, build_relationship, build_twin_node
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.queries import Queries

@@ -34,7 +34,7 @@ from twinframe.storage.base import (
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.changes import build_change, build_guard, build_state_triples
 from twinframe_storage_rdf.differences import State
-from twinframe_storage_rdf.engines.base import Change, Engine
+from twinframe_storage_rdf.engine import Change, Engine
 from twinframe_storage_rdf.far_session import FarSession
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.load import Load

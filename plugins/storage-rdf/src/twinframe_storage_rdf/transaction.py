@@ -29,7 +29,7 @@ from twinframe.storage.base import (
 )
 from twinframe_storage_rdf.differences import Differences, State
 from twinframe_storage_rdf.draft import DraftView
-from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache, Interfaces
 from twinframe_storage_rdf.load import Load
 from twinframe_storage_rdf.queries import Queries

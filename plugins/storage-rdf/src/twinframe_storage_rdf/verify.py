@@ -11,7 +11,7 @@ import orjson
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import State
 from twinframe_storage_rdf.draft import measure_record
-from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.mapping import (
     Triple,

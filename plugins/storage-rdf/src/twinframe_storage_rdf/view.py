@@ -14,7 +14,7 @@ from twinframe.query.engine import CannotRun
 from twinframe.storage.turns import share_turns
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import Differences, State, parse_differences
-from twinframe_storage_rdf.engines.base import Engine, build_timeout
+from twinframe_storage_rdf.engine import Engine, build_timeout
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.terms import Row, Term
 

@@ -17,7 +17,7 @@ from twinframe.testing.query_law import (
     write_graph,
 )
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
-from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.store import RdfStore

@@ -13,7 +13,7 @@ from typing import Final
 import apsw
 
 from twinframe.errors import InvalidArgument
-from twinframe_storage_sqlite.compiler.paths import render_path
+from twinframe_storage_sqlite.json_paths import render_path
 from twinframe_storage_sqlite.statements import SqlValue
 
 _PREFIX: Final = "twin_property_"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from twinframe.control.actors import parse_email
-from twinframe.control.names import parse_name
+from twinframe.control.records.actors import parse_email
+from twinframe.control.records.names import parse_name
 from twinframe.errors import InvalidArgument
 from twinframe.model.values import JsonValue
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from twinframe.control import kinds
 from twinframe.control.billing.months import Interval, read_seconds, subtract
-from twinframe.control.documents import Table
-from twinframe.control.names import render_moment
-from twinframe.control.scopes import Scope
+from twinframe.control.records import kinds
+from twinframe.control.records.documents import Table
+from twinframe.control.records.names import render_moment
+from twinframe.control.records.scopes import Scope
 from twinframe.errors import ControlConflict, ControlNotFound
 from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction, Key
 

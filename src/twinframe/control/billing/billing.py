@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from twinframe.control.access import require_permission
-from twinframe.control.actors import Actor
-from twinframe.control.audit import AuditTrail, find_time
 from twinframe.control.billing.account_requests import AccountDraft
 from twinframe.control.billing.accounts import (
     ACCOUNTS,
@@ -39,12 +36,15 @@ from twinframe.control.billing.statements import (
     list_settled,
 )
 from twinframe.control.billing.usage import Measured, read_measured
-from twinframe.control.context import ControlContext
-from twinframe.control.idempotency import RequestKey
-from twinframe.control.listing import FIRST, Listed, Slice
-from twinframe.control.names import build_id
-from twinframe.control.resource_documents import RESOURCES, Resource
-from twinframe.control.scopes import PLATFORM, Scope, ScopePath, find_path
+from twinframe.control.records.actors import Actor
+from twinframe.control.records.context import ControlContext
+from twinframe.control.records.idempotency import RequestKey
+from twinframe.control.records.listing import FIRST, Listed, Slice
+from twinframe.control.records.names import build_id
+from twinframe.control.records.scopes import PLATFORM, Scope, ScopePath, find_path
+from twinframe.control.resources.documents import RESOURCES, Resource
+from twinframe.control.tenants.access import require_permission
+from twinframe.control.tenants.audit import AuditTrail, find_time
 from twinframe.errors import ControlNotFound, PermissionMissing
 from twinframe.hooks.resource_types.quotas import QuotaUse
 from twinframe.storage.control import ControlSession, ControlTransaction

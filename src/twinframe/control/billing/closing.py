@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from twinframe.control import kinds
 from twinframe.control.billing.months import Month, parse_month
-from twinframe.control.documents import Table
+from twinframe.control.records import kinds
+from twinframe.control.records.documents import Table
 from twinframe.storage.control import ControlSession, ControlTransaction
 
 _ONLY: Final = "closing"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from twinframe.control import kinds
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Month, read_seconds
-from twinframe.control.documents import Table
+from twinframe.control.records import kinds
+from twinframe.control.records.documents import Table
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.resource_types.prices import Meter, Price
 from twinframe.storage.control import (

@@ -12,7 +12,7 @@ from twinframe.control.billing.months import DAY, find_month
 from twinframe.control.billing.offers import Offers
 from twinframe.control.billing.spans import build_span_id
 from twinframe.control.billing.usage import Measured, read_measured
-from twinframe.control.resource_documents import RESOURCES, Resource
+from twinframe.control.resources.documents import RESOURCES, Resource
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import Quota, QuotaUse, check_quota, find_limit
 from twinframe.storage.control import Comparison, Condition, ControlSession

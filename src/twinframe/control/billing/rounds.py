@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from twinframe.control import kinds
 from twinframe.control.billing.accounts import ACCOUNTS, BillingAccount, read_account
 from twinframe.control.billing.closing import close_month, find_closed
 from twinframe.control.billing.months import Interval, Month, find_month, list_months, read_seconds
@@ -36,6 +35,8 @@ from twinframe.control.billing.usage import (
     is_counted,
     record_sample,
 )
+from twinframe.control.records import kinds
+from twinframe.control.records.runner import ControlRunner
 from twinframe.errors import TwinframeError
 from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.model.clock import Clock, read_clock
@@ -46,7 +47,6 @@ from twinframe.storage.control import (
     ControlTransaction,
     Order,
 )
-from twinframe.storage.control_runner import ControlRunner
 
 LOG: Final = logging.getLogger(__name__)
 

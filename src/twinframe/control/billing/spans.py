@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from twinframe.control import kinds
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Interval
-from twinframe.control.documents import Table
-from twinframe.control.resource_documents import Resource
-from twinframe.control.states import ResourceState
+from twinframe.control.records import kinds
+from twinframe.control.records.documents import Table
+from twinframe.control.records.states import ResourceState
+from twinframe.control.resources.documents import Resource
 from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.storage.control import (

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from twinframe.control import kinds
-from twinframe.control.audit import find_time
 from twinframe.control.billing.accounts import ACCOUNTS, BillingAccount, find_paid, list_accounts
 from twinframe.control.billing.charges import Line, build_lines
 from twinframe.control.billing.closing import find_closed
@@ -21,9 +19,12 @@ from twinframe.control.billing.months import Interval, Month, parse_month, read_
 from twinframe.control.billing.prices import LEVELS, UNITS, PriceBook, find_book
 from twinframe.control.billing.spans import Span, find_spans
 from twinframe.control.billing.usage import read_measured
-from twinframe.control.documents import Table
-from twinframe.control.names import render_moment
-from twinframe.control.scopes import Scope
+from twinframe.control.records import kinds
+from twinframe.control.records.documents import Table
+from twinframe.control.records.names import render_moment
+from twinframe.control.records.runner import ControlRunner
+from twinframe.control.records.scopes import Scope
+from twinframe.control.tenants.audit import find_time
 from twinframe.hooks.resource_types.prices import Meter
 from twinframe.storage.control import (
     Comparison,
@@ -33,7 +34,6 @@ from twinframe.storage.control import (
     Order,
     Record,
 )
-from twinframe.storage.control_runner import ControlRunner
 
 
 class DeliveryState(enum.StrEnum):

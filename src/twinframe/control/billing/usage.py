@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from twinframe.control import kinds
-from twinframe.control.audit import find_time
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import DAY, Interval, Month, read_seconds
 from twinframe.control.billing.spans import SPANS, Span
-from twinframe.control.documents import Table
+from twinframe.control.records import kinds
+from twinframe.control.records.documents import Table
+from twinframe.control.tenants.audit import find_time
 from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.storage.control import (
     Comparison,

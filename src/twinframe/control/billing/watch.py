@@ -6,7 +6,7 @@ from twinframe.control.billing.offers import Offers
 from twinframe.control.billing.quotas import check_resource_quota
 from twinframe.control.billing.spans import build_span_id, follow_resource
 from twinframe.control.billing.usage import find_second
-from twinframe.control.resource_documents import Resource
+from twinframe.control.resources.documents import Resource
 from twinframe.model.clock import Clock, read_clock
 from twinframe.storage.control import ControlTransaction
 

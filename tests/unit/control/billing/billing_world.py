@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from tests.unit.control.access_world import ANN, SECOND, World, run
+from tests.unit.control.tenants.access_world import ANN, SECOND, World, run
 from twinframe.control.billing.account_requests import AccountDraft
 from twinframe.control.billing.accounts import BillingAccount
 from twinframe.control.billing.billing import Billing
@@ -19,17 +19,17 @@ from twinframe.control.billing.rounds import Settlement, StatementDelivery, Usag
 from twinframe.control.billing.statements import Statement
 from twinframe.control.billing.usage import Usage
 from twinframe.control.billing.watch import BillingWatch
-from twinframe.control.documents import PROJECTS
-from twinframe.control.resource_documents import RESOURCES, Resource
-from twinframe.control.scopes import Scope
-from twinframe.control.states import ResourceState
+from twinframe.control.records.documents import PROJECTS
+from twinframe.control.records.runner import ControlRunner
+from twinframe.control.records.scopes import Scope
+from twinframe.control.records.states import ResourceState
+from twinframe.control.resources.documents import RESOURCES, Resource
 from twinframe.errors import StorageBusy
 from twinframe.hooks.resource_types.base import ResourceType
 from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
 from twinframe.storage.control import ControlStore, ControlTransaction
-from twinframe.storage.control_runner import ControlRunner
 
 HOUR = 3600
 DRAFT = AccountDraft("Acme Ltd", "bills@acme.example", {"tax_number": "X 1"})

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from tests.unit.control.access_world import (
+from tests.unit.control.billing.billing_world import DRAFT, HOUR, BillingWorld
+from tests.unit.control.tenants.access_world import (
     ACME,
     ANN,
     BOB,
@@ -17,15 +18,14 @@ from tests.unit.control.access_world import (
     SECOND,
     run,
 )
-from tests.unit.control.billing.billing_world import DRAFT, HOUR, BillingWorld
-from twinframe.control.actors import Actor
 from twinframe.control.billing.account_requests import AccountDraft, parse_account
 from twinframe.control.billing.accounts import build_account_object
 from twinframe.control.billing.billing import Billing
 from twinframe.control.billing.months import Month
 from twinframe.control.billing.spans import SPANS
-from twinframe.control.idempotency import parse_request_key
-from twinframe.control.scopes import Scope
+from twinframe.control.records.actors import Actor
+from twinframe.control.records.idempotency import parse_request_key
+from twinframe.control.records.scopes import Scope
 from twinframe.errors import (
     ConfigurationError,
     ControlConflict,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.control.access_world import ANN, EVE, SECOND, run
 from tests.unit.control.billing.billing_world import HOUR, BillingWorld, moment
+from tests.unit.control.tenants.access_world import ANN, EVE, SECOND, run
 from twinframe.control.billing.usage import Usage
-from twinframe.control.resource_documents import RESOURCES
+from twinframe.control.resources.documents import RESOURCES
 from twinframe.errors import ControlNotFound, QuotaExceeded
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import Quota, QuotaUse

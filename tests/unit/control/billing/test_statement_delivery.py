@@ -7,8 +7,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from tests.unit.control.access_world import ACME, ANN, run
 from tests.unit.control.billing.billing_world import BillingWorld, moment
+from tests.unit.control.tenants.access_world import ACME, ANN, run
 from twinframe.control.billing.accounts import BillingAccount, read_account
 from twinframe.control.billing.billing import Billing
 from twinframe.control.billing.months import Month

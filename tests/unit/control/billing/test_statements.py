@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.control.access_world import ACME, ANN, CAMPUS, SECOND, run
 from tests.unit.control.billing.billing_world import HOUR, BillingWorld, Boat, moment
+from tests.unit.control.tenants.access_world import ACME, ANN, CAMPUS, SECOND, run
 from twinframe.control.billing.closing import close_month, find_closed
 from twinframe.control.billing.months import DAY, Month
 from twinframe.control.billing.offers import build_offers
 from twinframe.control.billing.prices import publish_prices
 from twinframe.control.billing.spans import SPANS, follow_resource
 from twinframe.control.billing.usage import Sample, Usage, record_sample
-from twinframe.control.listing import Slice
-from twinframe.control.scopes import Scope
-from twinframe.control.states import ResourceState
+from twinframe.control.records.listing import Slice
+from twinframe.control.records.scopes import Scope
+from twinframe.control.records.states import ResourceState
 from twinframe.errors import QuotaExceeded
 from twinframe.hooks.installation import load_installation
 from twinframe.hooks.resource_types.prices import Meter, Price, Sku

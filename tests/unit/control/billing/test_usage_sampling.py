@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.control.access_world import ANN, BOB, EVE, SECOND, run
 from tests.unit.control.billing.billing_world import HOUR, BillingWorld, moment
-from twinframe.control import kinds
+from tests.unit.control.tenants.access_world import ANN, BOB, EVE, SECOND, run
 from twinframe.control.billing.months import Month
 from twinframe.control.billing.rounds import MeterUnreadable, UsageSampler
 from twinframe.control.billing.spans import SPANS
 from twinframe.control.billing.usage import USAGE, Measured, Sample, Usage, record_sample
+from twinframe.control.records import kinds
+from twinframe.control.records.runner import ControlRunner
 from twinframe.errors import ControlNotFound
 from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.model.clock import Clock
 from twinframe.storage.control_memory import MemoryControlStore
-from twinframe.storage.control_runner import ControlRunner
 
 FEBRUARY = Month(2024, 2)
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 import trustme
 
-from twinframe.app.examination import _check_directories
 from twinframe.runtime.diagnosis import machine, places
 from twinframe.runtime.diagnosis.endpoints import check_endpoint, compare_clock
 from twinframe.runtime.diagnosis.findings import Finding, Severity
@@ -30,6 +29,7 @@ from twinframe.runtime.diagnosis.machine import (
 )
 from twinframe.runtime.diagnosis.places import check_directory, check_offered, read_file_system
 from twinframe.runtime.diagnosis.secrecy import check_certificate, check_private_file, check_secret
+from twinframe.service.examination import _check_directories
 from twinframe.settings import JobsSettings, Settings
 
 MIB = 1024 * 1024

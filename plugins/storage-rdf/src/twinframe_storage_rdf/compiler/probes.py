@@ -30,7 +30,7 @@ from twinframe_storage_rdf.compiler.abilities import (
     Abilities,
     render_plain,
 )
-from twinframe_storage_rdf.engines.base import Change, Engine, Guard
+from twinframe_storage_rdf.engine import Change, Engine, Guard
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import XSD, Iri, Term, render_iri, render_term
 

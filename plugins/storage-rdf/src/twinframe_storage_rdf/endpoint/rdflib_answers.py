@@ -24,7 +24,7 @@ from twinframe.storage.triples import RDF_XML
 from twinframe_storage_rdf.endpoint.alarm import run_until
 from twinframe_storage_rdf.endpoint.rdf_xml import Resource, Text, write_rdf_xml
 from twinframe_storage_rdf.endpoint.writing import LimitedWriter, check_deadline
-from twinframe_storage_rdf.engines.base import Question
+from twinframe_storage_rdf.engine import Question
 
 _DEFAULT: Final = URIRef("urn:twinframe:endpoint:default")
 _TURN: Final = 256

@@ -18,9 +18,9 @@ from twinframe.storage.triples import N_TRIPLES, ROWS_JSON, QueryForm
 from twinframe_storage_rdf.endpoint.far_rows import ROW_WRITERS, read_rows, write_truth
 from twinframe_storage_rdf.endpoint.far_triples import TRIPLE_WRITERS, read_triples
 from twinframe_storage_rdf.endpoint.writing import LimitedWriter, check_deadline
-from twinframe_storage_rdf.engines.base import Question
-from twinframe_storage_rdf.engines.products import Product
-from twinframe_storage_rdf.engines.results import parse_truth
+from twinframe_storage_rdf.engine import Question
+from twinframe_storage_rdf.products import Product
+from twinframe_storage_rdf.results import parse_truth
 
 _NOTHING: Final = "urn:twinframe:endpoint:nothing"
 """The IRI of a graph that does not exist.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from twinframe.storage.triples import SparqlEngine, SparqlLimits, SparqlQuery, Syntax
 from twinframe_storage_rdf.endpoint.reading import parse_query
-from twinframe_storage_rdf.engines.base import Engine, Question
+from twinframe_storage_rdf.engine import Engine, Question
 from twinframe_storage_rdf.mapping import GraphNames
 
 

@@ -16,9 +16,9 @@ from typing import Final
 
 from twinframe.errors import StorageBusy, StorageError
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.engines.updates import render_data
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
+from twinframe_storage_rdf.updates import render_data
 
 _SHORTEST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.1

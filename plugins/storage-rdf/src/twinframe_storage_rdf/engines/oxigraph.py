@@ -21,9 +21,9 @@ from twinframe.errors import (
 from twinframe.storage.triples import RDF_XML
 from twinframe_storage_rdf.endpoint.rdf_xml import Resource, Text, write_rdf_xml
 from twinframe_storage_rdf.endpoint.writing import LimitedWriter
-from twinframe_storage_rdf.engines.base import Change, Engine, Question, build_timeout
-from twinframe_storage_rdf.engines.updates import render_ask, render_change
+from twinframe_storage_rdf.engine import Change, Engine, Question, build_timeout
 from twinframe_storage_rdf.terms import XSD_STRING, Iri, Row, Term, parse_literal, render_iri
+from twinframe_storage_rdf.updates import render_ask, render_change
 
 _TURN_ROWS = 256
 _MOST_LOG = 32 * 1024**2

@@ -21,7 +21,7 @@ from rdflib.term import Node
 
 from twinframe.errors import ConfigurationError, StorageError, TwinframeError
 from twinframe_storage_rdf.endpoint.rdflib_answers import answer_question
-from twinframe_storage_rdf.engines.base import Change, Engine, Guard, Question, build_timeout
+from twinframe_storage_rdf.engine import Change, Engine, Guard, Question, build_timeout
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import (
     JSON_TEXT,

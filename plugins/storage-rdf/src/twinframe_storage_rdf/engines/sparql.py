@@ -26,13 +26,13 @@ from twinframe.errors import (
     StorageUnanswered,
 )
 from twinframe_storage_rdf.endpoint.remote import relay_answer
-from twinframe_storage_rdf.engines.base import Change, Engine, Question
+from twinframe_storage_rdf.engine import Change, Engine, Question
 from twinframe_storage_rdf.engines.claims import Claims
-from twinframe_storage_rdf.engines.products import PRODUCTS, STANDARD, Product, find_product
-from twinframe_storage_rdf.engines.results import parse_rows, parse_truth
-from twinframe_storage_rdf.engines.updates import render_marker_ask
 from twinframe_storage_rdf.mapping import Triple
+from twinframe_storage_rdf.products import PRODUCTS, STANDARD, Product, find_product
+from twinframe_storage_rdf.results import parse_rows, parse_truth
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
+from twinframe_storage_rdf.updates import render_marker_ask
 
 _RESULTS: Final = "application/sparql-results+json"
 _PAUSE: Final = 0.05

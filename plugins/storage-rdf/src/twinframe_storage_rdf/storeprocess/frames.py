@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from twinframe.storage.triples import QueryForm
-from twinframe_storage_rdf.engines.base import Question
+from twinframe_storage_rdf.engine import Question
 from twinframe_storage_rdf.terms import Iri
 
 _REQUEST: Final = struct.Struct(">BQQQ")

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from twinframe_storage_rdf.engines.base import build_timeout
+from twinframe_storage_rdf.engine import build_timeout
 from twinframe_storage_rdf.storeprocess.apart import Step, Tell
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,

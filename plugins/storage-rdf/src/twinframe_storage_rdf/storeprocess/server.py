@@ -22,7 +22,7 @@ from twinframe.errors import (
 )
 from twinframe_storage_rdf.copies import mend_place, remove_leftovers
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
-from twinframe_storage_rdf.engines.base import build_timeout
+from twinframe_storage_rdf.engine import build_timeout
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.storeprocess.apart import (
     Children,

@@ -13,7 +13,6 @@ from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, build_flat_json, build_json
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.nested import check_comparable, compile_equal_nested
-from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.term import (
     Term,
     check_path,
@@ -22,6 +21,7 @@ from twinframe_storage_sqlite.compiler.term import (
     render_forced,
     render_key,
 )
+from twinframe_storage_sqlite.json_paths import render_balanced
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _NESTED = k.LIST | k.MAP

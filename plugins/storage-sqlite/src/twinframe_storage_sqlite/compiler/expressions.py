@@ -56,10 +56,10 @@ from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.labels import compile_has_labels
 from twinframe_storage_sqlite.compiler.lists import build_list, compile_element, compile_slice
 from twinframe_storage_sqlite.compiler.maps import build_map
-from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.strings import compile_string_test
 from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, check_droppable
+from twinframe_storage_sqlite.json_paths import render_balanced
 
 CompileSubplan = Callable[[Subplan, Select], Term]
 

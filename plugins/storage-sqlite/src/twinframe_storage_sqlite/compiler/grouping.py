@@ -12,9 +12,9 @@ from twinframe.query.algebra import AggregateCall, AggregateKind
 from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.nested import render_list_key
-from twinframe_storage_sqlite.compiler.paths import render_path
 from twinframe_storage_sqlite.compiler.select import Page, Select
 from twinframe_storage_sqlite.compiler.term import Member, Term, build_json_term, render_key
+from twinframe_storage_sqlite.json_paths import render_path
 
 _TABLES = {"n": "twin", "r": "relationship"}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from twinframe.errors import LimitExceeded
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler.paths import render_text
+from twinframe_storage_sqlite.json_paths import render_text
 
 _MARK = "twinframe cannot run: "
 _RETREAT_MARK = "twinframe leaves to others: "

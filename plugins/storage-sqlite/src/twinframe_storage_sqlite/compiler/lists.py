@@ -22,7 +22,6 @@ from twinframe_storage_sqlite.compiler.elements import (
     render_member,
 )
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.term import (
     NULL_TERM,
@@ -31,6 +30,7 @@ from twinframe_storage_sqlite.compiler.term import (
     check_droppable,
     may_fail,
 )
+from twinframe_storage_sqlite.json_paths import render_balanced
 
 LONGEST_LIST = 1_000
 """The number of elements above which the evaluator runs a `reduce()`.

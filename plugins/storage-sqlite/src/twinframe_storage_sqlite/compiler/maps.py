@@ -13,7 +13,6 @@ from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.elements import build_let, render_element, render_item
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.paths import render_text
 from twinframe_storage_sqlite.compiler.term import (
     NULL_TERM,
     Term,
@@ -21,6 +20,7 @@ from twinframe_storage_sqlite.compiler.term import (
     read_table,
     render_json,
 )
+from twinframe_storage_sqlite.json_paths import render_text
 
 _MOST_ENTRIES = 100
 _OWN = "substr(e.key, 1, 1) <> '$'"

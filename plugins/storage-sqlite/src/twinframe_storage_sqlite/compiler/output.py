@@ -17,9 +17,9 @@ from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.query.algebra import Query, ResultShape
 from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.paths import render_balanced, render_text
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.term import Term, check_path, read_table, render_json
+from twinframe_storage_sqlite.json_paths import render_balanced, render_text
 
 LabelSets = dict[int, frozenset[str]]
 Decode = Callable[[Sequence[Any], LabelSets], Value]

@@ -30,7 +30,6 @@ from twinframe_storage_sqlite.compiler.entities import compile_member
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler, find_operands
 from twinframe_storage_sqlite.compiler.labels import compile_labels
 from twinframe_storage_sqlite.compiler.names import find_names
-from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.shortest import (
     Shortest,
@@ -44,6 +43,7 @@ from twinframe_storage_sqlite.compiler.walks import (
     build_trail_name,
     compile_walk,
 )
+from twinframe_storage_sqlite.json_paths import render_balanced
 
 Expressions = Callable[[Select], ExpressionCompiler]
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, read_parameter
-from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.term import (
     Term,
     build_json_term,
@@ -20,6 +19,7 @@ from twinframe_storage_sqlite.compiler.term import (
     may_fail,
     render_json,
 )
+from twinframe_storage_sqlite.json_paths import render_balanced
 
 LARGEST_STATEMENT = 200_000
 """The number of characters of SQL above which a plan is left to the evaluator."""

@@ -14,7 +14,7 @@ from twinframe.query.engine import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Source
 from twinframe_storage_sqlite.compiler.guards import has_trap, render_trap
-from twinframe_storage_sqlite.compiler.paths import render_path
+from twinframe_storage_sqlite.json_paths import render_path
 
 
 class Owner(Protocol):

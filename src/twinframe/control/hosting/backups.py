@@ -1,0 +1,166 @@
+"""Backups of hosted graphs: makes, names, prunes and restores them.
+
+The store copies and replaces the data itself.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntry
+from twinframe.errors import ConfigurationError, InvalidArgument, StorageError
+from twinframe.hooks.installation import Installation
+from twinframe.storage.backups import Backups, remove_unfinished
+from twinframe.storage.base import GraphStore
+
+_SUFFIX: Final = ".backup"
+_FORM: Final = "%Y%m%dT%H%M%S.%fZ"
+_CLOSING_SECONDS: Final = 5.0
+
+
+def list_backups(place: Path) -> list[Path]:
+    """The backups of a graph, oldest first."""
+    found = [path for path in (place / "backups").glob(f"*{_SUFFIX}") if _read_moment(path)]
+    return sorted(found)
+
+
+def make_backup(installation: Installation, catalog: Catalog, entry: CatalogEntry) -> Path:
+    """Back a hosted graph up while it is served; return the new file.
+
+    Raises `ConfigurationError` for a storage without backups, `InvalidArgument` for a graph that is
+    no longer served.
+    """
+    store = installation.build_store(entry.store)
+    backups = require_backups(store, installation)
+    with catalog.keeping(entry) as served:
+        if not served:
+            raise InvalidArgument(f"The graph {entry.resource_id} is served no more.")
+        store.open()
+    try:
+        folder = catalog.build_place(entry.resource_id, entry.incarnation) / "backups"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        target = folder / f"{datetime.now(UTC).strftime(_FORM)}{_SUFFIX}"
+        backups.back_up(target)
+    finally:
+        store.close()
+    return target
+
+
+def is_due(place: Path, retention_days: int, interval: float) -> bool:
+    """Whether it is time for another backup."""
+    if not retention_days:
+        return False
+    # NOTE: one from the future was made before the clock was set back, and counts for no day.
+    ages = [
+        datetime.now(UTC) - moment for path in list_backups(place) if (moment := _read_moment(path))
+    ]
+    return not any(timedelta(0) <= age < timedelta(seconds=interval) for age in ages)
+
+
+def prune_backups(place: Path, retention_days: int) -> list[Path]:
+    """Delete backups that are past their retention, and unfinished ones.
+
+    The newest one stays, whatever its age, unless none are to be kept at all. Manual backups stay
+    for a day even then.
+    """
+    found = list_backups(place)
+    oldest = datetime.now(UTC) - timedelta(days=max(retention_days, 1))
+    old = [path for path in found if (_read_moment(path) or oldest) < oldest]
+    if retention_days and len(old) == len(found):
+        old = old[:-1]
+    for path in old:
+        path.unlink(missing_ok=True)
+    remove_unfinished(place / "backups")
+    for path in (place / "backups").glob(f"*{_SUFFIX}.part*"):  # of releases before locks
+        with suppress(FileNotFoundError):
+            made = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+            if datetime.now(UTC) - made > timedelta(days=1):
+                path.unlink(missing_ok=True)
+    return old
+
+
+def find_backup(place: Path, name: str) -> Path:
+    """Return the backup of this name, or the file at this path.
+
+    Raises `InvalidArgument` for none.
+    """
+    known = {path.stem: path for path in list_backups(place)}
+    if name in known or name.removesuffix(_SUFFIX) in known:
+        return known[name.removesuffix(_SUFFIX)]
+    if Path(name).is_file():
+        return Path(name)
+    near = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known) or 'none'}."
+    raise InvalidArgument(f"There is no backup {name!r} of this graph. {hint}")
+
+
+def restore_backup(
+    installation: Installation, catalog: Catalog, resource_id: str, name: str
+) -> Path | None:
+    """Replace a served graph's data by a backup; return the backup of the previous data.
+
+    None where these could not be read. Meanwhile requests are answered 503. Raises as
+    `Backups.restore` does; then the graph is served as it was.
+    """
+    with catalog.changing_served(resource_id) as change:
+        entry = change.served
+        if entry is None:
+            raise InvalidArgument(f"No graph {resource_id!r} is served here.")
+        place = change.place
+        source = find_backup(place, name)
+        store = installation.build_store(entry.store)
+        backups = require_backups(store, installation)
+        before = _back_up_before(store, backups, place)
+        offline = replace(entry, availability=Availability.OFFLINE)
+        change.serve(offline)
+    generation = entry.generation
+    try:
+        wait = installation.settings.hosting.drain_seconds + _CLOSING_SECONDS
+        backups.restore(source, wait)
+        generation += 1
+    finally:
+        with catalog.changing_served(resource_id) as change:
+            if change.served is not None and change.serves_this:
+                change.serve(
+                    replace(change.served, availability=Availability.SERVED, generation=generation)
+                )
+    return before
+
+
+def require_backups(store: GraphStore, installation: Installation) -> Backups:
+    """Return the store as one that makes backups. Raises `ConfigurationError`."""
+    if isinstance(store, Backups):
+        return store
+    provider = installation.settings.storage.provider
+    raise ConfigurationError(
+        f"The storage {provider} makes no backups as it is set up; sqlite does, and rdf with an "
+        "Oxigraph store on disk and its store process. Copy the data with what keeps it, or with "
+        "twinframe export."
+    )
+
+
+def _back_up_before(store: GraphStore, backups: Backups, place: Path) -> Path | None:
+    """Back up the data that a restore is going to replace, if they can still be read."""
+    folder = place / "backups"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    target = folder / f"{datetime.now(UTC).strftime(_FORM)}{_SUFFIX}"
+    with suppress(StorageError):
+        store.open()
+        try:
+            backups.back_up(target)
+        finally:
+            store.close()
+        return target
+    return None
+
+
+def _read_moment(path: Path) -> datetime | None:
+    try:
+        return datetime.strptime(path.stem, _FORM).replace(tzinfo=UTC)
+    except ValueError:
+        return None

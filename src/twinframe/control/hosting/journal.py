@@ -1,0 +1,268 @@
+"""The audit log and request statistics of a hosted graph, as files in the graph's directory.
+
+It never creates a directory, so that a removed graph stays removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import time
+from typing import Any, Final
+
+import orjson
+
+from twinframe.control.hosting.catalog import HostedSettings
+from twinframe.control.hosting.endpoint import Change
+from twinframe.http.line_log import render_moment
+
+_log = logging.getLogger(__name__)
+
+AUDIT: Final = "audit"
+STATISTICS: Final = "statistics.json"
+_LARGEST_LINE: Final = 64 * 1024
+
+
+@dataclass(slots=True)
+class _Counter:
+    """Answers of one operation since the last write to the file."""
+
+    count: int = 0
+    refused: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Unwritten:
+    """The counts since the last write to the file."""
+
+    charge: float = 0.0
+    operations: dict[str, _Counter] = field(default_factory=dict)
+
+
+class GraphJournal:
+    """The journal of the graph whose directory is `place`, for one worker of several.
+
+    Totals are kept for every graph, as usage is billed by them; days and operations only where the
+    owner wants analytics. Counts of other workers in the last seconds are not included yet.
+    """
+
+    def __init__(self, place: Path, settings: HostedSettings) -> None:
+        self.settings = settings
+        self._place = place
+        self._unwritten = Unwritten()
+        self._day = ""
+        self._file: int | None = None
+
+    # --- the audit log --------------------------------------------------------------------------
+
+    @property
+    def audits(self) -> bool:
+        """Whether changes are logged."""
+        return self.settings.audit_logging
+
+    def note_change(self, change: Change) -> None:
+        """Append a line to the file of its day.
+
+        NOTE: it survives the end of the process; power loss may lose the last seconds.
+        """
+        time_text = render_moment(change.moment)
+        line = orjson.dumps(
+            {
+                "time": time_text,
+                "subject": _render_text(change.subject),
+                "credential": change.credential,
+                "operation": change.operation,
+                "method": change.method,
+                "path": change.path,
+                "status": change.status,
+                "request_id": change.request_id,
+                "client": change.client,
+            },
+            option=orjson.OPT_APPEND_NEWLINE,
+        )
+        try:
+            # PERF: one `write` to a file that stays open takes 3 us; several workers may append.
+            os.write(self._open_day(time_text[:10]), line)
+        except OSError as error:
+            _log.error("A change could not be written to %s: %s", self._place / AUDIT, error)
+
+    async def read_changes(
+        self, day: str, offset: int, limit: int
+    ) -> tuple[list[bytes], int | None]:
+        """Return whole lines of the day's file from `offset`, and the offset of the next one."""
+        return await asyncio.to_thread(
+            read_lines, self._place / AUDIT / f"{day}.jsonl", offset, limit
+        )
+
+    def _open_day(self, day: str) -> int:
+        if self._file is None or self._day != day:
+            self._close_file()
+            path = self._place / AUDIT / f"{day}.jsonl"
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            self._file, self._day = os.open(path, flags, 0o600), day
+        return self._file
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    # --- statistics -----------------------------------------------------------------------------
+
+    def note_answer(self, operation: str, status: int, seconds: float, charge: float) -> None:
+        """Count an answer; it is written later, with others."""
+        unwritten = self._unwritten
+        counter = unwritten.operations.get(operation)
+        if counter is None:
+            counter = unwritten.operations[operation] = _Counter()
+        counter.count += 1
+        counter.seconds += seconds
+        if status >= 500:
+            counter.failed += 1
+        elif status >= 400:
+            counter.refused += 1
+        unwritten.charge += charge
+
+    async def read_statistics(self) -> bytes | None:
+        """Return the statistics with all of this worker's counts; None where the owner wants
+        none.
+        """
+        if not self.settings.analytics:
+            return None
+        await asyncio.to_thread(self.write, self.take())
+        return orjson.dumps(await asyncio.to_thread(read_statistics, self._place))
+
+    def take(self) -> Unwritten:
+        """Return and reset the counts to be written.
+
+        Call it on the event loop, where answers are counted.
+        """
+        unwritten, self._unwritten = self._unwritten, Unwritten()
+        return unwritten
+
+    def write(self, unwritten: Unwritten) -> None:
+        """Add the counts to the file that all workers share; in a thread, as it may wait."""
+        if not unwritten.operations:
+            return
+        try:
+            with _turn(self._place):
+                document = read_statistics(self._place)
+                _add(document, unwritten, detailed=self.settings.analytics)
+                write_statistics(self._place, document)
+        except FileNotFoundError:
+            return  # the graph is gone, with its statistics
+        except OSError as error:
+            _log.warning("The statistics of %s are not written: %s", self._place, error)
+
+    def close(self) -> None:
+        """Write the remaining counts, and close the file."""
+        self.write(self.take())
+        self._close_file()
+
+
+def prepare_journal(place: Path) -> None:
+    """Create the files that the journal of a new graph needs."""
+    (place / AUDIT).mkdir(mode=0o700, exist_ok=True)
+
+
+def prune_journal(place: Path, audit_days: int, statistics_days: int) -> None:
+    """Delete older days."""
+    oldest = _render_day(audit_days)
+    for path in (place / AUDIT).glob("*.jsonl"):
+        if path.stem < oldest:
+            path.unlink(missing_ok=True)
+    oldest = _render_day(statistics_days)
+    if all(day >= oldest for day in read_statistics(place)["days"]):
+        return
+    with suppress(FileNotFoundError), _turn(place):
+        document = read_statistics(place)
+        document["days"] = {day: one for day, one in document["days"].items() if day >= oldest}
+        write_statistics(place, document)
+
+
+def read_lines(path: Path, offset: int, limit: int) -> tuple[list[bytes], int | None]:
+    """Return whole lines from `offset` on, without their ends, and the offset of the next."""
+    lines: list[bytes] = []
+    try:
+        with path.open("rb") as stream:
+            if offset > os.fstat(stream.fileno()).st_size:
+                return lines, None
+            stream.seek(max(offset - 1, 0))
+            if offset and stream.read(1) != b"\n":
+                stream.readline(_LARGEST_LINE)  # an offset chosen by the caller
+            while len(lines) <= limit:
+                line = stream.readline()
+                if not line.endswith(b"\n"):
+                    return lines, None
+                if len(lines) == limit:
+                    return lines, stream.tell() - len(line)
+                lines.append(line[:-1])
+    except FileNotFoundError:
+        pass
+    return lines, None
+
+
+def read_statistics(place: Path) -> dict[str, Any]:
+    """Read the file: `since`, `totals` and `days`."""
+    try:
+        document: dict[str, Any] = orjson.loads((place / STATISTICS).read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        document = {
+            "since": render_moment(time()),
+            "totals": {"operations": 0, "refused": 0, "failed": 0, "query_charge": 0.0},
+            "days": {},
+        }
+    return document
+
+
+def write_statistics(place: Path, document: dict[str, Any]) -> None:
+    """Replace the file as a whole. Raises `FileNotFoundError` where the graph is gone."""
+    unfinished = place / f"{STATISTICS}.{os.getpid()}.new"
+    unfinished.write_bytes(orjson.dumps(document))
+    unfinished.replace(place / STATISTICS)
+
+
+def _add(document: dict[str, Any], unwritten: Unwritten, *, detailed: bool) -> None:
+    totals = document["totals"]
+    for counter in unwritten.operations.values():
+        totals["operations"] += counter.count
+        totals["refused"] += counter.refused
+        totals["failed"] += counter.failed
+    totals["query_charge"] += unwritten.charge
+    if not detailed:
+        return
+    day = document["days"].setdefault(_render_day(0), {"query_charge": 0.0, "operations": {}})
+    day["query_charge"] += unwritten.charge
+    for name, counter in unwritten.operations.items():
+        empty = {"count": 0, "refused": 0, "failed": 0, "seconds": 0.0}
+        known = day["operations"].setdefault(name or "(none)", empty)
+        for key in empty:
+            known[key] += getattr(counter, key)
+
+
+@contextmanager
+def _turn(place: Path) -> Iterator[None]:
+    handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _render_day(ago: int) -> str:
+    return (datetime.now(UTC) - timedelta(days=ago)).strftime("%Y-%m-%d")
+
+
+def _render_text(text: str) -> str:
+    # SEC: a subject is the issuer's text; a lone surrogate must not stop the log.
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,1 @@
+"""The records of the control plane: kinds, documents, names, scopes, kept answers, the runner."""

@@ -1,0 +1,1 @@
+"""Resources: what callers ask for, their states, and the reconciler that brings them up."""

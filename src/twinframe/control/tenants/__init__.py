@@ -1,0 +1,1 @@
+"""Tenants: organizations, projects, users, roles, and who may do what where."""

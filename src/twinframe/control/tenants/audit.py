@@ -1,0 +1,141 @@
+"""The audit log of changes, written in the transaction of each change and never modified; reads are
+not logged.
+
+SEC: an entry belongs to the organization it happened in, whose id is never reused.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from twinframe.control.records import kinds
+from twinframe.control.records.actors import Actor
+from twinframe.control.records.context import ControlContext
+from twinframe.control.records.documents import AUDIT, AuditEntry, build_object
+from twinframe.control.records.listing import FIRST, Listed, Slice, find_page
+from twinframe.control.records.scopes import PLATFORM, Scope, ScopePath
+from twinframe.control.tenants.access import require_permission
+from twinframe.errors import ControlNotFound, PermissionMissing
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Order,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTrail:
+    """Records the changes of one write function. Made again in each run of it."""
+
+    transaction: ControlTransaction
+    actor: Actor
+    now: int
+
+    def add(
+        self,
+        action: str,
+        target: str,
+        where: ScopePath,
+        *,
+        before: object | None = None,
+        after: object | None = None,
+    ) -> None:
+        """Add an entry: `action` such as `projects/create`, `target` such as `project:campus`.
+
+        `before` and `after` are the object as a dataclass; None where there is none.
+        """
+        entry = AuditEntry(
+            id=uuid.uuid4().hex,
+            at=find_time(self.transaction, self.now),
+            actor=self.actor.subject,
+            actor_email=self.actor.email,
+            actor_kind=self.actor.kind,
+            request_id=self.actor.request_id,
+            action=action,
+            target=target,
+            organization_id=where.organization_id,
+            project_id=where.project_id,
+            before=None if before is None else build_object(before),
+            after=None if after is None else build_object(after),
+        )
+        AUDIT.insert(self.transaction, entry)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """An entry as read. `position` grows with each; pages continue before a position."""
+
+    position: int
+    entry: AuditEntry
+
+
+def find_time(session: ControlSession, now: int) -> int:
+    """Return the time of a change made now, never before the last one that was logged.
+
+    The clock may have been set back since, also while the service was down.
+    """
+    newest = Order("version", descending=True)
+    last = session.find(kinds.AUDIT.name, order=newest, limit=1)
+    return max([now, *(AUDIT.parse_record(each).at for each in last)])
+
+
+class AuditLog:
+    """Reads the audit log, the newest entry first."""
+
+    def __init__(self, context: ControlContext) -> None:
+        self._context = context
+
+    async def list(
+        self, actor: Actor, scope: Scope, wanted: Slice = FIRST, *, before: int | None = None
+    ) -> Listed[AuditLine]:
+        """List entries of a scope and the scopes in it, only those before a position if one is
+        given.
+
+        Those of the platform itself are at `PLATFORM`. Needs `audit/read` at the scope; at the
+        platform that includes the logs of deleted organizations.
+        """
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> Listed[AuditLine]:
+            conditions = _build_conditions(session, actor, scope, now)
+            total = session.count(kinds.AUDIT.name, conditions)
+            if before is not None:
+                conditions.append(Condition("version", Comparison.BELOW, before))
+            order = Order("version", descending=True)
+            records, part = find_page(session, kinds.AUDIT.name, conditions, wanted, order)
+            lines = tuple(AuditLine(each.version, AUDIT.parse_record(each)) for each in records)
+            return Listed(lines, total, part)
+
+        return await self._context.runner.read(read)
+
+
+def _build_conditions(
+    session: ControlSession, actor: Actor, scope: Scope, now: int
+) -> list[Condition]:
+    try:
+        path = require_permission(session, actor, scope, "audit/read", now).path
+    except ControlNotFound:
+        if scope.type != "organization" or not _reads_platform(session, actor, now):
+            raise
+        return [_equal("organization", scope.id)]
+    conditions = [_equal("organization", path.organization_id or None)]
+    if path.project_id:
+        conditions.append(_equal("project", path.project_id))
+    if scope.type in ("resource", "service"):
+        conditions.append(_equal("target", scope.key))
+    return conditions
+
+
+def _reads_platform(session: ControlSession, actor: Actor, now: int) -> bool:
+    try:
+        require_permission(session, actor, PLATFORM, "audit/read", now)
+    except PermissionMissing:
+        return False
+    return True
+
+
+def _equal(key: str, value: str | None) -> Condition:
+    return Condition(key, Comparison.EQUAL, value)

@@ -1,0 +1,192 @@
+"""Access checks over HTTP: authenticates before routing, and checks permissions before the
+responder.
+
+The gate decides; this module calls it for requests and raises its refusals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from falcon.asgi import Request, Response
+
+from twinframe.access.gate import Errand, Gate
+from twinframe.access.permission_grammar import Permission, parse_permission
+from twinframe.access.permissions import Caller
+from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
+from twinframe.http.discovery import WELL_KNOWN, Discovery
+from twinframe.http.errors import build_answer
+from twinframe.http.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
+from twinframe.http.guard import read_raw_path, write_answer
+from twinframe.http.operations import SIGNED_IN, Route
+from twinframe.http.routing import BoundResponder
+
+_DEEPEST = 3
+"""Second segments that distinguish public paths such as `/api/v1/swagger` from others below
+`/api`.
+"""
+
+
+class AccessLayer:
+    """An ASGI layer that admits only authenticated callers, except to the public paths.
+
+    Deny by default: the route table defines what is public (no permission); any other path requires
+    credentials first, even one that does not exist. Tokens must carry all of `scopes`.
+    """
+
+    def __init__(
+        self,
+        app: Asgi,
+        gate: Gate,
+        discovery: Discovery,
+        routes: Sequence[Route],
+        scopes: tuple[str, ...] = (),
+    ) -> None:
+        self._app = app
+        self._gate = gate
+        self._scopes = scopes
+        self._discovery = discovery
+        self._public = find_public(routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or one lifespan."""
+        if scope["type"] == "http" and not is_public(scope, self._public):
+            exchange: Exchange = scope[SCOPE_KEY]
+            try:
+                exchange.caller = await identify(self._gate, exchange, self._scopes)
+            except Unauthenticated:
+                await write_answer(send, self._discovery.build_unauthorized(exchange))
+                return
+            except ScopeMissing as error:
+                await write_answer(send, build_answer(error))
+                return
+        await self._app(scope, receive, send)
+
+
+async def identify(gate: Gate, exchange: Exchange, scopes: tuple[str, ...]) -> Caller:
+    """Return the caller of a request, whose token carries all of these scopes.
+
+    Raises `Unauthenticated`, `ScopeMissing`.
+    """
+    caller = await gate.authenticate(exchange.scope["headers"], partial(build_errand, exchange))
+    if scopes:  # PERF: most services require none, and an errand is made of several texts
+        gate.check_scopes(caller, scopes, build_errand(exchange))
+    return caller
+
+
+def is_public(scope: Scope, public: Mapping[str, frozenset[str]]) -> bool:
+    """Return whether a request is open to everybody; `public` is the result of `find_public`."""
+    if scope["method"] == "OPTIONS":  # lists the methods, which the documents do as well
+        return True
+    segments = scope[SCOPE_KEY].target.segments
+    if not segments:
+        return False
+    deeper = public.get(segments[0].lower())
+    if deeper is None:
+        return False
+    return not deeper or "/".join(segments[1:_DEEPEST]).lower() in deeper
+
+
+def find_public(routes: Sequence[Route]) -> Mapping[str, frozenset[str]]:
+    """Return the beginnings of public paths: first segments, and the possible second ones of each.
+
+    No second segment means that everything below the first one is open.
+    """
+    asking = {_split(route)[0] for route in routes if route.permission is not None}
+    found: dict[str, set[str]] = {WELL_KNOWN: set()}
+    for route in routes:
+        if route.permission is None:
+            first, rest = _split(route)
+            found.setdefault(first, set()).update([rest] if first in asking else [])
+    return {first: frozenset(rests) for first, rests in found.items()}
+
+
+def _split(route: Route) -> tuple[str, str]:
+    """Return the first segment, and the following ones that distinguish a public path."""
+    first, *rest = route.path.lower().split("/")[1:]
+    return first, "/".join(rest[: _DEEPEST - 1])
+
+
+def build_errand(exchange: Exchange) -> Errand:
+    """Build the action for the audit log: method and path, without the query.
+
+    SEC: a query may contain what is not for a log, such as a token in the wrong place.
+    """
+    scope = exchange.scope
+    client = scope.get("client")
+    path = read_raw_path(scope).decode("ascii", "backslashreplace")
+    return Errand(
+        f"{scope['method']} {path}",
+        exchange.request_id.decode("ascii"),
+        client[0] if client else "",
+    )
+
+
+async def authorize_parts(exchange: Exchange, permissions: Iterable[str]) -> None:
+    """Check the permissions that the parts of a request need in addition to that of its route.
+
+    Raises `PermissionMissing` for the first that the caller lacks. The caller's permissions are
+    read once for all of them.
+    """
+    gate, caller = exchange.gate, exchange.caller
+    if gate is None:
+        return
+    if caller is None:
+        raise Unauthenticated("the request came past the layer that authenticates")
+    errand = build_errand(exchange)
+    for permission in permissions:
+        caller = await gate.admit(caller, parse_permission(permission), errand)
+
+
+async def may_go_on(exchange: Exchange, permissions: Sequence[str]) -> bool:
+    """Return whether the caller of a long-running answer would still be admitted.
+
+    SEC: a stream may be open for days: meanwhile its token may expire, its key be revoked, its
+    permissions be removed. An unchanged decision is not audited, a refusal is.
+    """
+    gate = exchange.gate
+    if gate is None:
+        return True
+    try:
+        headers = exchange.scope["headers"]
+        caller = await gate.authenticate(headers, partial(build_errand, exchange))
+        errand, needed = build_errand(exchange), [parse_permission(one) for one in permissions]
+        held = await gate.list_held(caller, needed, errand)
+        for missing in (one for one in needed if one not in held):
+            await gate.authorize(caller, missing, errand)
+    except (Unauthenticated, PermissionMissing):
+        return False
+    return True
+
+
+def find_needed(route: Route) -> Permission | None:
+    """Return the permission for a route; None where credentials, or nothing, are enough."""
+    if route.permission is None or route.permission == SIGNED_IN:
+        return None
+    return parse_permission(route.permission)
+
+
+def list_permissions(routes: Iterable[Route]) -> tuple[Permission, ...]:
+    """List all permissions that operations of a table need, each once, in the order of names."""
+    found = {str(needed): needed for route in routes if (needed := find_needed(route)) is not None}
+    return tuple(found[name] for name in sorted(found))
+
+
+def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> BoundResponder:
+    """Wrap the responder to run only for callers with the permission of its route."""
+    if route.permission is None:
+        return responder
+    needed = find_needed(route)
+
+    async def admit(request: Request, response: Response, **parameters: str) -> None:
+        exchange: Exchange = request.scope[SCOPE_KEY]
+        caller = exchange.caller
+        if caller is None:  # no layer has authenticated: a wiring mistake must not admit anybody
+            raise Unauthenticated("the request came past the layer that authenticates")
+        if needed is not None:
+            await gate.authorize(caller, needed, build_errand(exchange))
+        exchange.gate = gate
+        await responder(request, response, **parameters)
+
+    return admit

@@ -1,0 +1,272 @@
+"""Responders for `/eventroutes` and `/events`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from functools import partial
+from time import monotonic
+from typing import Final
+
+import orjson
+from falcon.asgi import Request, Response
+
+from twinframe.errors import InvalidArgument
+from twinframe.graph.delivery.records import DeadLetter, Route
+from twinframe.graph.delivery.streams import Followed, Place
+from twinframe.graph.events.event import Event
+from twinframe.http.access import authorize_parts, may_go_on
+from twinframe.http.edge import Edge
+from twinframe.http.messages import (
+    build_next_link,
+    read_conditions,
+    read_exchange,
+    read_json,
+    read_page_request,
+    render_array,
+    write_no_content,
+)
+from twinframe.http.streaming import leave_out_stream, stream_answer
+
+RENEWAL_SECONDS: Final = 15.0
+"""Seconds after which a stream checks again whether its caller may still follow."""
+
+SSE: Final = "text/event-stream; charset=utf-8"
+
+_PROLOGUE: Final = b": events of a graph of twins\nretry: 2000\n\n"
+_EVENTS: Final = ("digitaltwins/read", "digitaltwins/relationships/read", "models/read")
+"""The permissions for the data in events.
+
+SEC: a caller that may not read it must not get it as events either.
+"""
+
+_ID: Final = re.compile(r"(?:(?P<epoch>[0-9a-f]{1,32})-)?(?P<position>[0-9]{1,18})")
+
+
+# --- the vendor's ---------------------------------------------------------------------------------
+
+
+async def put_route(edge: Edge, request: Request, response: Response, route_id: str) -> None:
+    """PUT: 204, created or replaced."""
+    document = await read_json(edge, request, edge.bodies.limits.query)
+    if_match, if_none_match = read_conditions(request)
+    await edge.graph.event_routes.put_route(route_id, document, if_none_match, if_match)
+    write_no_content(response)
+
+
+async def read_route(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
+    """GET: the route."""
+    response.data = render_route(await edge.graph.event_routes.read_route(route_id))
+
+
+async def list_routes(edge: Edge, request: Request, response: Response) -> None:
+    """GET: a page of routes."""
+    page = await edge.graph.event_routes.list_routes(read_page_request(request))
+    next_link = build_next_link(edge, request, page, {})
+    items = render_array([render_route(route) for route in page.items])
+    response.data = b'{"value":%b,"nextLink":%b}' % (items, next_link)
+
+
+async def delete_route(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
+    """DELETE: 204."""
+    await edge.graph.event_routes.delete_route(route_id)
+    write_no_content(response)
+
+
+# --- beyond the vendor ----------------------------------------------------------------------------
+
+
+async def read_status(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
+    """GET: the route's delivery state."""
+    status = await edge.graph.event_routes.read_status(route_id)
+    progress = status.progress
+    response.data = orjson.dumps(
+        {
+            "id": status.route.id,
+            "endpointName": status.route.endpoint_name,
+            "position": progress.position,
+            "firstPosition": status.first,
+            "lastPosition": status.last,
+            "behind": status.behind,
+            "delivered": progress.delivered,
+            "deadLetters": progress.dead,
+            "deadLettersKept": progress.letters,
+            "lost": progress.lost,
+            "error": progress.error,
+            "halted": progress.halted,
+        }
+    )
+
+
+async def replay(edge: Edge, request: Request, response: Response, route_id: str) -> None:
+    """POST: 204; events are sent again from a position."""
+    body = await read_json(edge, request, edge.bodies.limits.query)
+    position = body.get("position") if isinstance(body, dict) else None
+    if not isinstance(position, int) or isinstance(position, bool):
+        raise InvalidArgument('The body must be an object such as {"position": 0}.')
+    await edge.graph.event_routes.replay(route_id, position)
+    write_no_content(response)
+
+
+async def list_dead_letters(
+    edge: Edge, request: Request, response: Response, route_id: str
+) -> None:
+    """GET: a page of the events that the route gave up."""
+    await authorize_parts(read_exchange(request), _EVENTS)
+    routes = edge.graph.event_routes
+    page = await routes.list_dead_letters(route_id, read_page_request(request))
+    next_link = build_next_link(edge, request, page, {})
+    items = render_array([render_letter(letter) for letter in page.items])
+    response.data = b'{"value":%b,"nextLink":%b}' % (items, next_link)
+
+
+async def replay_dead_letters(
+    edge: Edge, _request: Request, response: Response, route_id: str
+) -> None:
+    """POST: 200 with the number of dead letters that are sent again."""
+    count = await edge.graph.event_routes.replay_dead_letters(route_id)
+    response.data = orjson.dumps({"count": count})
+
+
+async def delete_dead_letters(
+    edge: Edge, _request: Request, response: Response, route_id: str
+) -> None:
+    """DELETE: 200 with the number of dead letters deleted."""
+    count = await edge.graph.event_routes.delete_dead_letters(route_id)
+    response.data = orjson.dumps({"count": count})
+
+
+async def try_filter(edge: Edge, request: Request, response: Response) -> None:
+    """POST: which of the last events a filter passes."""
+    await authorize_parts(read_exchange(request), _EVENTS)
+    body = await read_json(edge, request, edge.bodies.limits.query)
+    text = body.get("filter") if isinstance(body, dict) else None
+    limit = body.get("limit", 100) if isinstance(body, dict) else None
+    if not isinstance(text, str) or not isinstance(limit, int) or isinstance(limit, bool):
+        raise InvalidArgument('The body must be an object such as {"filter": "true", "limit": 9}.')
+    trial = await edge.graph.event_routes.try_filter(text, limit)
+    items = render_array([render_event(event) for event in trial.events])
+    response.data = b'{"examined":%d,"value":%b}' % (trial.examined, items)
+
+
+async def follow_events(edge: Edge, request: Request, response: Response) -> None:
+    """GET: events as they happen, as server-sent events, until the client leaves."""
+    exchange = read_exchange(request)
+    await authorize_parts(exchange, _EVENTS)
+    response.content_type = SSE
+    response.set_header("cache-control", "no-store")
+    response.set_header("x-accel-buffering", "no")  # asks proxies not to buffer
+    await exchange.read_body()
+    async with AsyncExitStack() as stack:
+        following = edge.graph.event_streams.follow(
+            request.get_param("filter"), read_last_id(request)
+        )
+        found = await stack.enter_async_context(following)
+        if request.method == "HEAD":
+            leave_out_stream(response)
+            return
+        may_follow = partial(may_go_on, exchange, _EVENTS)
+        response.stream = stream_answer(exchange, EventBytes(stack.pop_all(), found, may_follow))
+
+
+def read_last_id(request: Request) -> Place | None:
+    """Return the position of `Last-Event-ID`, or of the parameter `lastEventId` on the first
+    request, for which browsers set no header.
+
+    The id is that of `render_followed`, or a position alone.
+    """
+    text = request.get_header("last-event-id") or request.get_param("lastEventId")
+    if not text:
+        return None
+    found = _ID.fullmatch(text)
+    if found is None:
+        raise InvalidArgument(
+            "Last-Event-ID must be the id of an event of this stream, such as 5f0c1a2b-17, or 0 "
+            f"for all that is kept, not {text[:100]!a}."
+        )
+    return Place(int(found["position"]), found["epoch"])
+
+
+class EventBytes:
+    """The bytes of a follower's server-sent events. `held` is released at the end.
+
+    The stream ends when `may_follow`, called at intervals before sending, returns False.
+    """
+
+    def __init__(
+        self,
+        held: AsyncExitStack,
+        found: AsyncIterator[Followed],
+        may_follow: Callable[[], Awaitable[bool]],
+    ) -> None:
+        self._held = held
+        self._found = found
+        self._may_follow = may_follow
+        self._asked = monotonic()
+        self._has_begun = False
+
+    async def read(self) -> bytes:
+        """Return the next event, or a keep-alive comment; empty when the service ends the
+        stream.
+        """
+        if not self._has_begun:
+            self._has_begun = True
+            return _PROLOGUE
+        followed = await anext(self._found, None)
+        if followed is None or not await self._may_go_on():
+            return b""
+        return render_followed(followed)
+
+    async def close(self) -> None:
+        """Stop following."""
+        await self._held.aclose()
+
+    async def _may_go_on(self) -> bool:
+        if monotonic() - self._asked < RENEWAL_SECONDS:
+            return True
+        self._asked = monotonic()
+        return await self._may_follow()
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+
+def render_route(route: Route) -> bytes:
+    """Return the route as JSON."""
+    return orjson.dumps(
+        {"id": route.id, "endpointName": route.endpoint_name, "filter": route.filter}
+    )
+
+
+def render_event(event: Event) -> bytes:
+    """Return an event with its position as JSON."""
+    return b'{"position":%d,"event":%b}' % (event.position, event.wire)
+
+
+def render_letter(letter: DeadLetter) -> bytes:
+    """Return a dead letter with its event as JSON."""
+    head = {
+        "position": letter.position,
+        "error": letter.error,
+        "attempts": letter.attempts,
+        "time": letter.time,
+    }
+    return b'%b,"event":%b}' % (orjson.dumps(head)[:-1], letter.event.wire)
+
+
+def render_followed(followed: Followed) -> bytes:
+    """SPEC: HTML, server-sent events: an `id` without data updates the last id and fires no
+    event.
+    """
+    parts = []
+    if followed.missed != 0:
+        missed = b"null" if followed.missed is None else b"%d" % followed.missed
+        parts.append(b'event: gap\ndata: {"missed":%b}\n\n' % missed)
+    # NOTE: each event is one line: JSON in an envelope contains no line ends.
+    epoch = followed.epoch.encode()
+    parts += [b"id: %b-%d\ndata: %b\n\n" % (epoch, x.position, x.wire) for x in followed.events]
+    if not followed.events or followed.events[-1].position != followed.position:
+        at = followed.position
+        parts.append(b": at %d\nid: %b-%d\n\n" % (at, epoch, at))
+    return b"".join(parts)

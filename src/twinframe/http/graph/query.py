@@ -1,0 +1,71 @@
+"""The responder of `POST /query`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import orjson
+from falcon.asgi import Request, Response
+
+from twinframe.errors import InvalidArgument, InvalidContinuationToken
+from twinframe.http.departure import DepartureWatch
+from twinframe.http.edge import Edge
+from twinframe.http.messages import read_exchange, read_json, read_page_size, render_listing
+from twinframe.http.ports import QueryWarning
+from twinframe.model.values import JsonValue
+from twinframe.runtime.instruments.base import CURRENT_REQUEST
+
+
+async def run_query(edge: Edge, request: Request, response: Response) -> None:
+    """POST: a page of rows.
+
+    SPEC: with a continuation token, query and parameters may be left out and are ignored.
+    """
+    body = await read_json(edge, request, edge.bodies.limits.query)
+    if not isinstance(body, dict):
+        raise InvalidArgument("Payload is invalid: the body must be an object with a query.")
+    text = _read_text(body, "query")
+    token = body.get("continuationToken") or None  # empty means none, as in listings
+    if token is not None and not isinstance(token, str):
+        raise InvalidContinuationToken("The continuation token is no text.")
+    if text is None and token is None:
+        raise InvalidArgument("The body must hold a query or a continuationToken.")
+    parameters = body.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        raise InvalidArgument("parameters must be an object: names to values.")
+    if token is not None:
+        text, parameters = None, {}
+    size = read_page_size(request)
+    exchange = read_exchange(request)
+    CURRENT_REQUEST.set(exchange.request_id.decode("ascii"))  # for the slow query log
+    with DepartureWatch(exchange):
+        page = await edge.graph.queries.run(text, parameters, token, size)
+    response.set_header("query-charge", f"{page.charge:.2f}")
+    following = (
+        b"null" if page.continuation_token is None else orjson.dumps(page.continuation_token)
+    )
+    warnings = _render_warnings(page.warnings) if page.warnings else b""
+    end = b'],"continuationToken":%b%b}' % (following, warnings)
+    response.data = render_listing(b'{"value":[', page.rows, end)
+
+
+def _render_warnings(warnings: Sequence[QueryWarning]) -> bytes:
+    """Return the member `warnings`, our own; the vendor's clients ignore unknown members."""
+    rendered = [
+        {
+            "code": warning.code,
+            "message": warning.message,
+            "line": warning.line,
+            "column": warning.column,
+            "suggestion": warning.suggestion,
+        }
+        for warning in warnings
+    ]
+    return b',"warnings":' + orjson.dumps(rendered)
+
+
+def _read_text(body: dict[str, JsonValue], name: str) -> str | None:
+    value = body.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    raise InvalidArgument(f"{name} must be a string.")
