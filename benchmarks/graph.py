@@ -186,12 +186,12 @@ def fill(store: GraphStore, shape: Shape) -> None:
 
 
 def _all(records: list[object], put: Callable[..., None]) -> Callable[[GraphTransaction], None]:
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         method = getattr(transaction, put.__name__)
         for record in records:
             method(record)
 
-    return work
+    return apply
 
 
 def _write(store: GraphStore, work: Callable[[GraphTransaction], None]) -> None:

@@ -24,7 +24,7 @@ from twinframe.query.language import parse_query
 from twinframe.query.plan.execution import Execution, WholeExecution
 from twinframe.query.plan.optimize import optimize
 from twinframe.query.plan.split import split
-from twinframe.storage.base import GraphTransaction, Work
+from twinframe.storage.base import GraphTransaction, WriteFunction
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.plugin import twinframe_query_engine
@@ -149,17 +149,17 @@ def _name(execution: Execution) -> str:
     return "server and evaluator" if execution.parts else "evaluator"
 
 
-def _put(size: int, attempt: int) -> Work[object]:
+def _put(size: int, attempt: int) -> WriteFunction[object]:
     records = [
         build_twin(f"written-{number}", "Room", name=f"{attempt}", area=1.5)
         for number in range(size)
     ]
 
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         for record in records:
             transaction.put_twin(record)
 
-    return work
+    return apply
 
 
 def _print(sizes: list[int], found: list[dict[str, tuple[float, str]]]) -> None:

@@ -29,16 +29,16 @@ from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.control.records.kinds import RECORD_KINDS
 from twinframe.control.records.runner import ControlRunner
 from twinframe.control.resources.attempts import ProvisionRules
-from twinframe.control.resources.documents import WORK
+from twinframe.control.resources.documents import RECONCILE_ITEMS
 from twinframe.control.resources.provisioner import Provisioner, ProvisionerOptions
+from twinframe.control.resources.reconcile_items import Pause
 from twinframe.control.resources.rounds import RoundIntervals, Rounds
-from twinframe.control.resources.work import Pause
 from twinframe.hooks.installation import build_installation
 from twinframe.hooks.resource_types.hosting import GraphHost
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.settings import HostingSettings, Settings
 from twinframe.storage.base import Outcome
-from twinframe.storage.control import ControlWork
+from twinframe.storage.control import ControlWriteFunction
 from twinframe.testing.faults import FaultPoints, kill_process
 from twinframe.testing.folder_host import FolderHost
 from twinframe_resource_types.graph import GraphType
@@ -82,7 +82,7 @@ class QuietStore(SqliteControlStore):
 
     turn = threading.Lock()
 
-    def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
+    def write(self, works: Sequence[ControlWriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Write, unless this process is about to freeze."""
         with self.turn:
             return super().write(works)
@@ -176,7 +176,9 @@ async def _run(folder: Path, kind: str, faults: FaultPoints, options: Provisione
     provisioner = Provisioner(runner, types, host, options, fault=faults)
     running = asyncio.ensure_future(provisioner.run())
     while True:
-        items = await runner.read(lambda session: WORK.parse_all(session.find(WORK.kind)))
+        items = await runner.read(
+            lambda session: RECONCILE_ITEMS.parse_all(session.find(RECONCILE_ITEMS.kind))
+        )
         if all(item.due_at is None for item in items):
             break
         await asyncio.sleep(0.01)

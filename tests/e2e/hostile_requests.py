@@ -39,7 +39,7 @@ class Odd:
 
 def list_requests() -> list[Odd]:
     """All of them but those that need files."""
-    return [*_QUERIES, *_FIELDS, *_PARAMETERS, *_MODELS, *_TWINS, *_EVENTS, *_MANY, *_PLACES]
+    return [*_QUERIES, *_FIELDS, *_PARAMETERS, *_MODELS, *_TWINS, *_EVENTS, *_MANY, *_SLOTS]
 
 
 def _query(name: str, status: int, text: str, **parameters: object) -> Odd:
@@ -211,7 +211,7 @@ _MANY: Final = (
     Odd("many: an etag with NUL", 400, "POST", "/$transaction", {"operations": [{"op": "deleteTwin", "twinId": "room", "ifMatch": "\0"}]}),
 )  # fmt: skip
 
-_PLACES: Final = (
+_SLOTS: Final = (
     Odd("place: above the assets", 404, "GET", "/swagger/assets/..%2f..%2f..%2fetc%2fpasswd"),
     Odd("place: an asset with NUL", 400, "GET", "/swagger/assets/a%00.css"),
     Odd("place: an asset of dots", 404, "GET", "/swagger/assets/...."),

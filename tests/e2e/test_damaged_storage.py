@@ -30,7 +30,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = SqliteGraphStore(SqliteSettings(directory=str(folder)), "default")
     store.open()
 
-    def work(transaction: GraphTransaction) -> object:
+    def apply(transaction: GraphTransaction) -> object:
         transaction.put_twins(
             [
                 TwinRecord(f"t{at}", "dtmi:test:Thing;1", "e", orjson.dumps({"$dtId": f"t{at}"}))
@@ -39,7 +39,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         return None
 
-    assert [outcome.error for outcome in store.write([work])] == [None]
+    assert [outcome.error for outcome in store.write([apply])] == [None]
     store.close()
     return folder
 

@@ -306,7 +306,7 @@ def test_taking_a_graph_away_under_load_breaks_no_request_and_leaves_nothing(
     seen: list[int] = []
     stop = threading.Event()
 
-    def work(number: int) -> None:
+    def apply(number: int) -> None:
         call = Caller(server.port, "/graphs/busy")
         content = {"$metadata": {"$model": MODEL}, "part": {"$metadata": {}}}
         while not stop.is_set():
@@ -321,7 +321,7 @@ def test_taking_a_graph_away_under_load_breaks_no_request_and_leaves_nothing(
             provisioner.bring_up(graph)
             fill(Caller(server.port, "/graphs/busy"), "busy")
             if not futures:
-                futures = [pool.submit(work, number) for number in range(6)]
+                futures = [pool.submit(apply, number) for number in range(6)]
             served = seen.count(200)
             while seen.count(200) < served + 20:
                 assert not any(future.done() for future in futures)

@@ -140,7 +140,7 @@ def test_a_restart_ends_sessions_without_a_hang_and_new_ones_go_on(tmp_path: Pat
     slow = {"MCP__Enabled": "true", "Server__GracefulTimeout": "200"}
     server = Server(tmp_path, workers=2, environment=slow)
 
-    async def work(done: asyncio.Event, ready: asyncio.Event, kind: Kind, path: str) -> str:
+    async def apply(done: asyncio.Event, ready: asyncio.Event, kind: Kind, path: str) -> str:
         """Calls until the server ends; every answer must be right."""
         try:
             async with connect(kind, server.url + path, "legacy") as client:
@@ -156,7 +156,7 @@ def test_a_restart_ends_sessions_without_a_hang_and_new_ones_go_on(tmp_path: Pat
         started = [asyncio.Event() for _ in range(6)]
         tasks = [
             asyncio.create_task(
-                work(done, ready, "sse" if i % 2 else "streamable", "/sse" if i % 2 else "/mcp")
+                apply(done, ready, "sse" if i % 2 else "streamable", "/sse" if i % 2 else "/mcp")
             )
             for i, ready in enumerate(started)
         ]

@@ -22,11 +22,11 @@ from tests.unit.control.resources.test_provisioner import POINTS as STEPS
 from twinframe.control.records.documents import ORGANIZATIONS, PROJECTS, Organization, Project
 from twinframe.control.records.kinds import RECORD_KINDS
 from twinframe.control.records.listing import Slice
-from twinframe.control.resources.documents import OPERATIONS, RESOURCES, WORK
+from twinframe.control.resources.documents import OPERATIONS, RECONCILE_ITEMS, RESOURCES
 from twinframe.control.resources.requests import RequestReader
 from twinframe.control.resources.resources import Resources
 from twinframe.model.json import JsonLimits
-from twinframe.storage.control import ControlTransaction, ControlWork
+from twinframe.storage.control import ControlTransaction, ControlWriteFunction
 from twinframe.testing.folder_host import FolderHost
 
 ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "1"))
@@ -59,8 +59,8 @@ class Plane:
         self.do(lambda work: ORGANIZATIONS.insert(work, Organization("org", "Org", 1, 1)))
         self.do(lambda work: PROJECTS.insert(work, Project("prj", "org", "Prj", 1, 1)))
 
-    def do(self, work: ControlWork[T]) -> T:
-        (outcome,) = self.store.write([cast("ControlWork[object]", work)])
+    def do(self, work: ControlWriteFunction[T]) -> T:
+        (outcome,) = self.store.write([cast("ControlWriteFunction[object]", work)])
         if outcome.error is not None:
             raise outcome.error
         return cast("T", outcome.result)
@@ -70,7 +70,7 @@ class Plane:
         document: dict[str, Any] = {"max_concurrent_connections": 7 if goal == "update" else 5}
         members = {"name": goal, "settings_json": document}
 
-        def work(transaction: ControlTransaction) -> object:
+        def apply(transaction: ControlTransaction) -> object:
             match goal:
                 case "create":
                     body = {"id": resource_id, "type": "Platform.Graph", **members}
@@ -82,7 +82,7 @@ class Plane:
                 case _:
                     return self.resources.delete(transaction, "prj", resource_id, "ann")
 
-        self.do(work)
+        self.do(apply)
 
     def check(self, goal: str, resource_ids: list[str], *, operations: int) -> None:
         """All of them have come to the end of `goal`, and nothing else is on the disk."""
@@ -119,7 +119,10 @@ class Plane:
         """The version of each record of resources, which changes with each write."""
         session = self.store.session()
         try:
-            found = [session.find(kind) for kind in (RESOURCES.kind, OPERATIONS.kind, WORK.kind)]
+            found = [
+                session.find(kind)
+                for kind in (RESOURCES.kind, OPERATIONS.kind, RECONCILE_ITEMS.kind)
+            ]
             return {(record.kind, record.id): record.version for part in found for record in part}
         finally:
             session.close()

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import orjson
 
-from twinframe.storage.base import GraphStore, GraphTransaction, TwinRecord, Work
+from twinframe.storage.base import GraphStore, GraphTransaction, TwinRecord, WriteFunction
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
@@ -58,14 +58,14 @@ def read_values(store: GraphStore) -> dict[str, int]:
         session.close()
 
 
-def _put_pair(name: str, number: int) -> Work[object]:
-    def work(transaction: GraphTransaction) -> object:
+def _put_pair(name: str, number: int) -> WriteFunction[object]:
+    def apply(transaction: GraphTransaction) -> object:
         for end in ("left", "right"):
             body = orjson.dumps({"$dtId": f"{name}-{end}", "value": number, "pad": "x" * 200})
             transaction.put_twin(TwinRecord(f"{name}-{end}", MODEL, str(number), body))
         return None
 
-    return work
+    return apply
 
 
 class Child:

@@ -34,7 +34,7 @@ from twinframe.storage.base import (
     ModelRecord,
     RelationshipRecord,
     TwinRecord,
-    Work,
+    WriteFunction,
 )
 
 _ETAG = 'W/"00000000-0000-0000-0000-000000000000"'
@@ -230,7 +230,7 @@ class TckGraph:
         if pending:
             self._write(write)
 
-    def _write(self, work: Work[object]) -> None:
+    def _write(self, work: WriteFunction[object]) -> None:
         (outcome,) = self._store.write([work])
         if outcome.error is not None:
             raise outcome.error

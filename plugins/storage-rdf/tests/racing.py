@@ -32,7 +32,7 @@ def race(settings: str, graph: str, rounds: int, name: str) -> dict[str, object]
             number = 0 if stored is None else json.loads(stored.body)["n"]
             etag = None if stored is None else stored.etag
 
-            def work(
+            def apply(
                 transaction: GraphTransaction, etag: str | None = etag, number: int = number
             ) -> None:
                 now = transaction.read_twin("left")
@@ -43,7 +43,7 @@ def race(settings: str, graph: str, rounds: int, name: str) -> dict[str, object]
                 transaction.append_events([OutboxEvent(f"{number + 1}", name.encode())])
 
             try:
-                run(store, work)
+                run(store, apply)
                 won.append(number + 1)
             except PreconditionFailed:
                 lost += 1

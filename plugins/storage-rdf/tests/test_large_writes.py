@@ -207,14 +207,14 @@ def test_a_snapshot_puts_back_what_a_large_write_replaced(
     for number in range(6):
         put(store, build_twin_record(f"t{number}", text=LARGE, count=number))
 
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         for number in range(6):
             transaction.put_twin(build_twin_record(f"t{number}", text="short"))
         transaction.put_entry("kind", "key", b"{}")
 
     with reading(store) as session, session.snapshot():
         before = list(session.iterate_twins())
-        (outcome,) = store.write([work])
+        (outcome,) = store.write([apply])
         assert outcome.error is None
         assert list(session.iterate_twins()) == before
         assert session.read_entry("kind", "key") is None

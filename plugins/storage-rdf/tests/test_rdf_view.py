@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from twinframe.errors import QueryTimeout
-from twinframe.storage.turns import Turns
+from twinframe.storage.cpu_scheduler import CpuScheduler
 from twinframe.testing.contracts.base import put
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf import view
@@ -26,11 +26,11 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[RdfSession]]:
     store = build_store(RdfSettings(directory=""), "default")
     store.open()
     put(store, build_twin_record("a"))
-    turns = Turns(1)
-    monkeypatch.setattr(view, "share_turns", lambda _: turns)
+    scheduler = CpuScheduler(1)
+    monkeypatch.setattr(view, "share_scheduler", lambda _: scheduler)
     monkeypatch.setattr(view, "_SECONDS_UNTIL_LONG", -1.0)
-    monkeypatch.setattr("twinframe.storage.turns._LAPSE", _FOREVER)
-    monkeypatch.setattr("twinframe.storage.turns._SLICE", _FOREVER)
+    monkeypatch.setattr("twinframe.storage.cpu_scheduler._LAPSE", _FOREVER)
+    monkeypatch.setattr("twinframe.storage.cpu_scheduler._SLICE", _FOREVER)
     yield [store.session(), store.session()]
     store.close()
 
@@ -38,16 +38,16 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[RdfSession]]:
 def test_long_work_waits_until_others_have_ended(sessions: list[RdfSession]) -> None:
     went_on = threading.Event()
 
-    def work() -> None:
+    def apply() -> None:
         with sessions[1].snapshot(time.monotonic() + _FOREVER):
             sessions[1].check_deadline()
             went_on.set()
 
-    other = threading.Thread(target=work)
+    other = threading.Thread(target=apply)
     with sessions[0].snapshot(time.monotonic() + _FOREVER):
         sessions[0].check_deadline()
         other.start()
-        while not sessions[0]._view._turns._waiting:
+        while not sessions[0]._view._scheduler._waiting:
             time.sleep(0.001)
         assert not went_on.is_set()
     other.join()

@@ -23,7 +23,7 @@ COUNT = 60
 
 @pytest.fixture(params=["oxigraph", "rdflib", "virtuoso", "oxigraph_server"])
 def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[GraphStore]:
-    monkeypatch.setattr(vocabulary, "PLACES", 64)  # as many as a part of a large graph has
+    monkeypatch.setattr(vocabulary, "BUCKETS", 64)  # as many as a part of a large graph has
     monkeypatch.setattr(records, "_SLICE_BYTES", 12 * 1024)
     monkeypatch.setattr(records, "_FEWEST_SLICES", 2)
     settings = RdfSettings(engine="oxigraph", directory="")
@@ -69,4 +69,4 @@ def test_the_parts_of_a_graph_are_each_place_once(store: GraphStore) -> None:
     with reading(store) as session:
         parts = list(session._records._slice())  # type: ignore[attr-defined]
     assert len(parts) > 2
-    assert [place for part in parts for place in part] == list(range(vocabulary.PLACES))
+    assert [place for part in parts for place in part] == list(range(vocabulary.BUCKETS))

@@ -39,11 +39,11 @@ def build_store(place: Path, **settings: Any) -> SqliteGraphStore:
 
 
 def write_entries(store: SqliteGraphStore, count: int) -> None:
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         for number in range(count):
             transaction.put_entry("test", f"entry-{number}", f"{number:08}".encode() * 40)
 
-    (outcome,) = store.write([work])
+    (outcome,) = store.write([apply])
     assert outcome.error is None, outcome.error
 
 

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from twinframe.errors import StorageBusy, StorageDamaged, StorageError, StorageFull
-from twinframe.storage.base import GraphTransaction, Work
+from twinframe.storage.base import GraphTransaction, WriteFunction
 from twinframe.testing.contracts.base import put, reading, run, run_all
 from twinframe.testing.factories import build_model_record, build_twin_record
 from twinframe_storage_sqlite.errors import build_error
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from conftest import MakeStore
 
 
-def put_twin(twin_id: str, **members: str) -> Work[None]:
+def put_twin(twin_id: str, **members: str) -> WriteFunction[None]:
     return lambda transaction: transaction.put_twin(build_twin_record(twin_id, **members))
 
 

@@ -42,7 +42,7 @@ from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.migrations import load_migrations
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
-from twinframe_storage_sqlite.turn import TurnLock
+from twinframe_storage_sqlite.writer_lock import WriterLock
 
 MakeStore = Callable[..., SqliteControlStore]
 
@@ -220,9 +220,9 @@ def test_records_are_opened_while_another_process_has_the_turn(
     control: SqliteControlStore, tmp_path: Path
 ) -> None:
     files = build_files(str(tmp_path), "control")
-    turn = TurnLock(files.turn, files.queue)
+    writer_lock = WriterLock(files.writer_lock, files.queue)
     store = build_store(tmp_path, turn_timeout=0.05)
-    with turn.hold(1):
+    with writer_lock.hold(1):
         store.open(KINDS)  # all is as it should be
         with pytest.raises(StorageBusy):
             insert(store, build_thing("a"))
@@ -232,7 +232,7 @@ def test_records_are_opened_while_another_process_has_the_turn(
     insert(store, build_thing("a"))
     assert read_ids(control) == ["a"]
     store.close()
-    turn.close()
+    writer_lock.close()
 
 
 # --- failures -----------------------------------------------------------------------------------

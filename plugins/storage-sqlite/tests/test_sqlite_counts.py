@@ -45,7 +45,7 @@ def take(store: SqliteGraphStore, step: Step) -> None:
     """One change, which is undone when the last of the step is true. Refusals are no matter."""
     what, twin_id, kind, undone = step
 
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         match what:
             case "put twin":
                 transaction.put_twin(build_twin_record(twin_id, kind))
@@ -61,7 +61,7 @@ def take(store: SqliteGraphStore, step: Step) -> None:
         if undone:
             raise GivenUpError("no")
 
-    store.write([work])
+    store.write([apply])
 
 
 @settings(max_examples=60, deadline=None)

@@ -28,7 +28,7 @@ def build_store(folder: Path, *indexes: str) -> SqliteGraphStore:
 
 
 def fill(store: SqliteGraphStore) -> None:
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         record = ModelRecord(MODEL, b"{}", b"{}", b"{}", (), (), "2026-01-01T00:00:00Z")
         transaction.put_models([record])
         for number, area in enumerate((1, 2.5, "3", None, True, 40, 41)):
@@ -36,7 +36,7 @@ def fill(store: SqliteGraphStore) -> None:
             record_of = TwinRecord(f"t{number}", MODEL, 'W/"1"', orjson.dumps(body))
             transaction.put_twin(record_of)
 
-    (outcome,) = store.write([work])
+    (outcome,) = store.write([apply])
     assert outcome.error is None
 
 

@@ -23,7 +23,7 @@ from twinframe_storage_sqlite.connection import verify_library
 from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import APPLICATION_ID, SqliteGraphStore
-from twinframe_storage_sqlite.turn import TurnLock
+from twinframe_storage_sqlite.writer_lock import WriterLock
 
 
 def build_store(place: Path) -> SqliteGraphStore:
@@ -263,7 +263,7 @@ def test_a_database_that_may_only_be_read_is_refused() -> None:
         files = build_files(folder, "graph")
         place.chmod(0o777)
         files.database.chmod(0o444)
-        for lock in (files.turn, files.queue, files.use):
+        for lock in (files.writer_lock, files.queue, files.use):
             lock.chmod(0o666)
         files.marker.chmod(0o644)
         ended = subprocess.run(
@@ -276,7 +276,7 @@ def test_a_database_that_may_only_be_read_is_refused() -> None:
 
 def test_a_sound_graph_is_opened_while_another_process_has_the_turn(filled: Path) -> None:
     files = build_files(str(filled), "graph")
-    other = TurnLock(files.turn, files.queue)
+    other = WriterLock(files.writer_lock, files.queue)
     store = SqliteGraphStore(SqliteSettings(directory=str(filled), turn_timeout=0.05), "graph")
     with other.hold(1):
         store.open()
@@ -289,7 +289,7 @@ def test_a_sound_graph_is_opened_while_another_process_has_the_turn(filled: Path
 
 def test_a_graph_that_has_to_be_made_waits_for_its_turn(tmp_path: Path) -> None:
     files = build_files(str(tmp_path), "graph")
-    other = TurnLock(files.turn, files.queue)
+    other = WriterLock(files.writer_lock, files.queue)
     store = SqliteGraphStore(SqliteSettings(directory=str(tmp_path), turn_timeout=0.05), "graph")
     with other.hold(1), pytest.raises(StorageBusy):
         store.open()

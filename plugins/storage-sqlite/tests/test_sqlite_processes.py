@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from twinframe.storage.base import GraphTransaction, TwinRecord, Work
+from twinframe.storage.base import GraphTransaction, TwinRecord, WriteFunction
 from twinframe.testing.contracts.base import put, reading, run_all
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
@@ -60,12 +60,12 @@ def add_many(place: Path, start: Event, rounds: int) -> None:
 def write_until_killed(place: Path, name: str, acknowledged: Connection) -> None:
     """Write batches of pairs (both or none), and send each number once it is committed."""
 
-    def put_pair(number: int) -> Work[None]:
-        def work(transaction: GraphTransaction) -> None:
+    def put_pair(number: int) -> WriteFunction[None]:
+        def apply(transaction: GraphTransaction) -> None:
             transaction.put_twin(build_record(f"{name}.{number}.left", number))
             transaction.put_twin(build_record(f"{name}.{number}.right", number))
 
-        return work
+        return apply
 
     store = build_store(place)
     number = 0

@@ -228,10 +228,10 @@ def test_a_database_that_is_further_than_the_log_is_kept(tmp_path: Path) -> None
 
 
 def write_entry(store: SqliteGraphStore, number: int) -> None:
-    def work(transaction: Any) -> None:
+    def apply(transaction: Any) -> None:
         transaction.put_entry("test", f"entry-{number}", b"%08d" % number * 40)
 
-    (outcome,) = store.write([work])
+    (outcome,) = store.write([apply])
     assert outcome.error is None, outcome.error
 
 

@@ -20,7 +20,7 @@ from twinframe.errors import (
     StorageError,
 )
 from twinframe.query.algebra import Direction, LabelName
-from twinframe.storage.base import GraphTransaction, Work
+from twinframe.storage.base import GraphTransaction, WriteFunction
 from twinframe.testing.contracts.base import put, run
 from twinframe.testing.factories import (
     build_model_record,
@@ -417,7 +417,7 @@ def test_a_foreign_listing_key_is_an_invalid_token(session: SqliteSession, key: 
         session.read_incoming("a", after=key, limit=1)
 
 
-def build_deletion(source_id: str) -> Work[None]:
+def build_deletion(source_id: str) -> WriteFunction[None]:
     return lambda transaction: transaction.delete_relationship(source_id, "r")
 
 

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 _UNCHECKED: Final = Decision(True, "permissions are not checked (Authorization__Enabled=false)")
 
 
-class Errand(NamedTuple):
+class RequestInfo(NamedTuple):
     """Facts about a request for the audit log: `action` such as `GET /digitaltwins/a`.
 
     PERF: a named tuple is made in a third of the time of a frozen dataclass.
@@ -45,7 +45,7 @@ class AuditEntry(NamedTuple):
     allowed: bool
     subject: str
     kind: str
-    errand: Errand
+    request_info: RequestInfo
     needed: str
     reason: str
 
@@ -61,7 +61,9 @@ def log_refusal(entry: AuditEntry) -> None:
     refused.
     """
     if not entry.allowed and not entry.subject:
-        logger.info("Refused: %s.", entry.reason, extra={"request_id": entry.errand.request_id})
+        logger.info(
+            "Refused: %s.", entry.reason, extra={"request_id": entry.request_info.request_id}
+        )
 
 
 class Gate:
@@ -98,18 +100,22 @@ class Gate:
         if self._provider is not None:
             await self._provider.close()
 
-    async def authenticate(self, headers: Headers, errand: Callable[[], Errand]) -> Caller:
+    async def authenticate(
+        self, headers: Headers, request_info: Callable[[], RequestInfo]
+    ) -> Caller:
         """Return the caller of a request with these headers. Raises `Unauthenticated`, audited.
 
-        `errand` is only called for a refusal.
+        `request_info` is only called for a refusal.
         """
         try:
             return await self._authenticator.authenticate(headers)
         except Unauthenticated as error:
-            self._audit(AuditEntry(time(), False, "", "", errand(), "", error.reason))
+            self._audit(AuditEntry(time(), False, "", "", request_info(), "", error.reason))
             raise
 
-    def check_scopes(self, caller: Caller, scopes: tuple[str, ...], errand: Errand) -> None:
+    def check_scopes(
+        self, caller: Caller, scopes: tuple[str, ...], request_info: RequestInfo
+    ) -> None:
         """Raise `ScopeMissing` unless the caller's token carries all of these scopes.
 
         An API key has no scopes, only permissions. SEC: the decision uses the kind of credential,
@@ -118,31 +124,35 @@ class Gate:
         if caller.kind == API_KEY or all(scope in caller.scopes for scope in scopes):
             return
         missing = " ".join(scope for scope in scopes if scope not in caller.scopes)
-        self._write(caller, errand, missing, Decision(False, f"the scope {missing} is missing"))
+        self._write(
+            caller, request_info, missing, Decision(False, f"the scope {missing} is missing")
+        )
         raise ScopeMissing(scopes)
 
-    async def authorize(self, caller: Caller, needed: Permission, errand: Errand) -> None:
+    async def authorize(
+        self, caller: Caller, needed: Permission, request_info: RequestInfo
+    ) -> None:
         """Raise `PermissionMissing` unless the caller has the permission now."""
         try:
             decision = await self._decide(caller, needed)
         except Exception as error:  # third-party code may raise anything; the audit log records it
-            self._write(caller, errand, str(needed), _build_failure(error))
+            self._write(caller, request_info, str(needed), _build_failure(error))
             raise
-        self._write(caller, errand, str(needed), decision)
+        self._write(caller, request_info, str(needed), decision)
         if not decision.allowed:
             raise PermissionMissing(str(needed))
 
-    async def admit(self, caller: Caller, needed: Permission, errand: Errand) -> Caller:
+    async def admit(self, caller: Caller, needed: Permission, request_info: RequestInfo) -> Caller:
         """Authorize, and return the caller with its current permissions, for the rest of the
         request.
 
         PERF: a provider without a cache asks its service each time.
         """
-        caller = await self._ask(caller, lambda: errand, str(needed))
-        await self.authorize(caller, needed, errand)
+        caller = await self._ask(caller, lambda: request_info, str(needed))
+        await self.authorize(caller, needed, request_info)
         return caller
 
-    async def enter(self, caller: Caller, errand: Callable[[], Errand]) -> Caller | None:
+    async def enter(self, caller: Caller, request_info: Callable[[], RequestInfo]) -> Caller | None:
         """Return the caller with its current permissions, so that they are read once a request.
 
         None for a caller without any, which is audited: to such a caller a graph among many looks
@@ -150,10 +160,12 @@ class Gate:
         """
         if self._provider is None:
             return caller
-        caller = await self._ask(caller, errand, "")
+        caller = await self._ask(caller, request_info, "")
         if caller.permissions:
             return caller
-        self._write(caller, errand(), "", Decision(False, "no permission at all at this graph"))
+        self._write(
+            caller, request_info(), "", Decision(False, "no permission at all at this graph")
+        )
         return None
 
     async def holds(self, caller: Caller, needed: Permission) -> bool:
@@ -164,13 +176,13 @@ class Gate:
         return (await self._decide(caller, needed)).allowed
 
     async def list_held(
-        self, caller: Caller, permissions: Iterable[Permission], errand: Errand
+        self, caller: Caller, permissions: Iterable[Permission], request_info: RequestInfo
     ) -> list[Permission]:
         """Return those of the permissions that the caller has now, reading them once.
 
         As with `holds`, only a failure of the provider is audited.
         """
-        caller = await self._ask(caller, lambda: errand, "")
+        caller = await self._ask(caller, lambda: request_info, "")
         return [one for one in permissions if await self.holds(caller, one)]
 
     async def _decide(self, caller: Caller, needed: Permission) -> Decision:
@@ -181,25 +193,29 @@ class Gate:
             granted = await self._provider.read_permissions(caller)
         return _decide(granted, needed)
 
-    async def _ask(self, caller: Caller, errand: Callable[[], Errand], needed: str) -> Caller:
+    async def _ask(
+        self, caller: Caller, request_info: Callable[[], RequestInfo], needed: str
+    ) -> Caller:
         """Return the caller with its current permissions; audit a failure of the provider."""
         if self._provider is None or caller.permissions is not None:
             return caller
         try:
             granted = await self._provider.read_permissions(caller)
         except Exception as error:  # third-party code may raise anything
-            self._write(caller, errand(), needed, _build_failure(error))
+            self._write(caller, request_info(), needed, _build_failure(error))
             raise
         return replace(caller, permissions=granted)
 
-    def _write(self, caller: Caller, errand: Errand, needed: str, decision: Decision) -> None:
+    def _write(
+        self, caller: Caller, request_info: RequestInfo, needed: str, decision: Decision
+    ) -> None:
         self._audit(
             AuditEntry(
                 time(),
                 decision.allowed,
                 caller.subject,
                 caller.kind,
-                errand,
+                request_info,
                 needed,
                 decision.reason,
             )

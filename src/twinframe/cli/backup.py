@@ -58,8 +58,8 @@ def find_entry(catalog: Catalog, graph: str) -> CatalogEntry:
 
 
 def _write_list(catalog: Catalog, entry: CatalogEntry) -> None:
-    place = catalog.build_place(entry.resource_id, entry.incarnation)
-    rows = [(path.stem, f"{path.stat().st_size:,}") for path in list_backups(place)]
+    directory = catalog.build_directory(entry.resource_id, entry.incarnation)
+    rows = [(path.stem, f"{path.stat().st_size:,}") for path in list_backups(directory)]
     write_table(("Backup", "Bytes"), rows)
 
 

@@ -36,7 +36,7 @@ def check_adjuncts(element: Element, builder: Builder, findings: Findings) -> No
                 "conflictingSupplementalTypes",
                 f"has the types {first.name} and {adjunct.name}, which both bring the property "
                 f"'{name}'; only one of them is allowed",
-                element.place.at("@type"),
+                element.document_path.at("@type"),
                 element=element.id,
                 prop="@type",
                 value=adjunct.name,
@@ -59,8 +59,8 @@ def _check_place(
         text += render_list(sorted(adjunct.versions))
     else:
         return
-    place = element.place.at("@type")
-    findings.add(rule, text, place, element=element.id, prop="@type", value=adjunct.name)
+    document_path = element.document_path.at("@type")
+    findings.add(rule, text, document_path, element=element.id, prop="@type", value=adjunct.name)
 
 
 def _check_needs(
@@ -70,7 +70,7 @@ def _check_needs(
         findings.add(
             "missingCocotype",
             f"has the type {adjunct.name}, which needs the type {needed} beside it",
-            element.place.at("@type"),
+            element.document_path.at("@type"),
             element=element.id,
             prop="@type",
             value=adjunct.name,
@@ -79,7 +79,7 @@ def _check_needs(
         findings.add(
             "disallowedCocotype",
             f"has the types {adjunct.name} and {excluded}, which must not stand together",
-            element.place.at("@type"),
+            element.document_path.at("@type"),
             element=element.id,
             prop="@type",
             value=adjunct.name,
@@ -107,7 +107,7 @@ def _check_schema(
             "notRequiredType",
             f"has the type {adjunct.name}, which needs {kind} "
             f"{', '.join(sorted(wanted))}; it has {found}",
-            element.place.at("schema"),
+            element.document_path.at("schema"),
             element=element.id,
             prop="schema",
             value=found,
@@ -132,7 +132,7 @@ def _check_values(
                 "nonConformantPropertyValue",
                 f"has the value {render_value(mismatch.value)} where the schema of the "
                 f"{element.cls} wants {mismatch.right}",
-                element.place.at(rule.name),
+                element.document_path.at(rule.name),
                 element=element.id,
                 prop=rule.name,
                 value=value,
@@ -174,8 +174,8 @@ def _check_sibling(
     else:
         return True
     prop = adjunct.sibling or ""
-    place = content.place.at(prop)
-    findings.add(rule, text, place, element=content.id, prop=prop, value=sibling.name)
+    document_path = content.document_path.at(prop)
+    findings.add(rule, text, document_path, element=content.id, prop=prop, value=sibling.name)
     return False
 
 
@@ -196,7 +196,7 @@ def _check_override(
             findings.add(
                 "multipleReference",
                 text,
-                content.place,
+                content.document_path,
                 element=interface.id,
                 prop="contents",
                 value=name,
@@ -204,7 +204,7 @@ def _check_override(
         elif (wrong := _judge_override(name, content, sibling)) is not None:
             findings.add(
                 *wrong,
-                content.place,
+                content.document_path,
                 element=content.id,
                 prop=adjunct.overrides or "",
                 value=name,

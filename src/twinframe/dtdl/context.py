@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from twinframe.dtdl import dtmi
-from twinframe.dtdl.findings import Findings, Place, render_value
+from twinframe.dtdl.findings import DocumentPath, Findings, render_value
 from twinframe.dtdl.languages import LanguageReader, is_core_context
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import AdjunctRule, LanguageRules, Vocabulary
@@ -75,12 +75,14 @@ class ContextReader:
     cache: dict[tuple[Context | None, tuple[str, ...]], Context] = field(default_factory=dict)
     unsupported: bool = False
 
-    def parse_context(self, value: object, parent: Context | None, place: Place) -> Context | None:
+    def parse_context(
+        self, value: object, parent: Context | None, document_path: DocumentPath
+    ) -> Context | None:
         """Return the context in force under `value`; `parent` is None at the top of a document.
 
         None is returned where nothing below can be checked; a finding says why.
         """
-        specifiers = self._parse_specifiers(value, place)
+        specifiers = self._parse_specifiers(value, document_path)
         if specifiers is None:
             return parent
         if parent is None and not specifiers:
@@ -88,26 +90,26 @@ class ContextReader:
                 "emptyContext",
                 "'@context' is empty; its first value must be a DTDL context "
                 "such as 'dtmi:dtdl:context;3'",
-                place,
+                document_path,
             )
             return None
         key = (parent, tuple(specifiers))
         if (cached := self.cache.get(key)) is not None:
             return cached
         before = len(self.findings.items) + self.findings.dropped
-        context = self._build(specifiers, parent, place, plain=isinstance(value, str))
+        context = self._build(specifiers, parent, document_path, plain=isinstance(value, str))
         if context is not None and len(self.findings.items) + self.findings.dropped == before:
             self.cache[key] = context
         return context
 
-    def _parse_specifiers(self, value: object, place: Place) -> list[str] | None:
+    def _parse_specifiers(self, value: object, document_path: DocumentPath) -> list[str] | None:
         if isinstance(value, str):
             return [value]
         if not isinstance(value, list):
             self.findings.add(
                 "invalidContext",
                 f"'@context' is {render_value(value)}; it must be a string or an array of strings",
-                place,
+                document_path,
                 value=value,
             )
             return None
@@ -119,31 +121,38 @@ class ContextReader:
                 self.findings.add(
                     "disallowedLocalContext",
                     "'@context' defines terms of its own; only context identifiers are allowed",
-                    place.at(position),
+                    document_path.at(position),
                     value=item,
                 )
             else:
                 self.findings.add(
                     "invalidContext",
                     f"'@context' has the value {render_value(item)}; every value must be a string",
-                    place.at(position),
+                    document_path.at(position),
                     value=item,
                 )
         return specifiers
 
     def _build(
-        self, specifiers: list[str], parent: Context | None, place: Place, *, plain: bool
+        self,
+        specifiers: list[str],
+        parent: Context | None,
+        document_path: DocumentPath,
+        *,
+        plain: bool,
     ) -> Context | None:
         language = LanguageReader(self.findings, self.limits, parent.rules if parent else None)
-        places = [place if plain else place.at(n) for n in range(len(specifiers))]
-        language.read(list(zip(specifiers, places, strict=True)), place)
+        document_paths = [
+            document_path if plain else document_path.at(n) for n in range(len(specifiers))
+        ]
+        language.read(list(zip(specifiers, document_paths, strict=True)), document_path)
         self.unsupported = self.unsupported or language.unsupported
         rules = language.rules
         if rules is None or language.broken:
             return Context(rules) if rules else None
         vocabularies = list(parent.vocabularies) if parent else []
         incomplete = parent.incomplete if parent else False
-        for specifier, at in zip(specifiers, places, strict=True):
+        for specifier, at in zip(specifiers, document_paths, strict=True):
             if is_core_context(specifier):
                 continue
             vocabulary = self._affiliate(specifier, rules, at)
@@ -158,7 +167,9 @@ class ContextReader:
                 vocabularies.append(vocabulary)
         return Context(rules, tuple(vocabularies), incomplete)
 
-    def _affiliate(self, specifier: str, rules: LanguageRules, place: Place) -> Vocabulary | None:
+    def _affiliate(
+        self, specifier: str, rules: LanguageRules, document_path: DocumentPath
+    ) -> Vocabulary | None:
         if (vocabulary := EXTENSIONS.get(specifier)) is not None:
             return vocabulary
         rule, text = "", ""
@@ -179,6 +190,9 @@ class ContextReader:
         if rule:
             near = self.findings.suggest(specifier, EXTENSIONS)
             self.findings.add(
-                rule, f"'@context' value '{specifier}' {text}.{near}", place, value=specifier
+                rule,
+                f"'@context' value '{specifier}' {text}.{near}",
+                document_path,
+                value=specifier,
             )
         return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context
-from twinframe.dtdl.findings import Findings, Place, render_value
+from twinframe.dtdl.findings import DocumentPath, Findings, render_value
 from twinframe.dtdl.metamodel import AdjunctRule
 from twinframe.dtdl.rules.core import ABSTRACT_ADJUNCTS
 
@@ -29,13 +29,13 @@ class Types:
 
 
 def parse_types(
-    value: object, context: Context, findings: Findings, place: Place, element: str
+    value: object, context: Context, findings: Findings, document_path: DocumentPath, element: str
 ) -> Types:
     """Return the contents of `@type`; `broken` is set where a finding was made."""
     types = Types()
     tokens = value if isinstance(value, list) else [value]
     for position, token in enumerate(tokens):
-        at = place.at(position) if isinstance(value, list) else place
+        at = document_path.at(position) if isinstance(value, list) else document_path
         if not isinstance(token, str):
             types.broken = True
             findings.add(

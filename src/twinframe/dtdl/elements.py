@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context, ContextReader
 from twinframe.dtdl.cotypes import Types, judge_undefined_property, parse_types, render_types
-from twinframe.dtdl.findings import Findings, Place, render_value
+from twinframe.dtdl.findings import DocumentPath, Findings, render_value
 from twinframe.dtdl.graph import (
     Element,
     ElementGraph,
@@ -36,7 +36,7 @@ class Spot:
     parent: Element | None
     rule: PropertyRule
     context: Context
-    place: Place
+    document_path: DocumentPath
     depth: int
 
 
@@ -55,13 +55,15 @@ class ElementReader:
     def __post_init__(self) -> None:
         self.literals = LiteralReader(self.findings)
 
-    def parse_root(self, document: Mapping[str, object], place: Place) -> Element | None:
+    def parse_root(
+        self, document: Mapping[str, object], document_path: DocumentPath
+    ) -> Element | None:
         """Read one top-level object, which must be an Interface."""
         if "@graph" in document and "@context" in document:
             self.findings.add(
                 "topLevelGraphDisallowed",
                 "'@graph' is not allowed; give the models as an array",
-                place,
+                document_path,
             )
             return None
         if "@context" not in document:
@@ -69,13 +71,15 @@ class ElementReader:
                 "missingContext",
                 "'@context' is missing; it must name the DTDL version, "
                 "such as 'dtmi:dtdl:context;3'",
-                place,
+                document_path,
             )
             return None
-        context = self.contexts.parse_context(document["@context"], None, place.at("@context"))
+        context = self.contexts.parse_context(
+            document["@context"], None, document_path.at("@context")
+        )
         if context is None:
             return None
-        return self._parse_object(document, Spot(None, _ROOT, context, place, 0))
+        return self._parse_object(document, Spot(None, _ROOT, context, document_path, 0))
 
     # --- one element ----------------------------------------------------------------------------
 
@@ -84,7 +88,7 @@ class ElementReader:
             self.findings.add(
                 "excessiveNesting",
                 f"elements are nested more than {self.limits.max_nesting} deep",
-                spot.place,
+                spot.document_path,
             )
             return None
         context = self._parse_own_context(source, spot)
@@ -103,7 +107,7 @@ class ElementReader:
             id=identifier,
             cls=cls,
             context=context,
-            place=spot.place,
+            document_path=spot.document_path,
             partition=spot.parent.partition if spot.parent and cls != "Interface" else identifier,
             parent=spot.parent,
             rule=spot.rule,
@@ -121,8 +125,8 @@ class ElementReader:
     def _parse_own_context(self, source: Mapping[str, object], spot: Spot) -> Context | None:
         if spot.parent is None or "@context" not in source:
             return spot.context
-        place = spot.place.at("@context")
-        return self.contexts.parse_context(source["@context"], spot.context, place)
+        document_path = spot.document_path.at("@context")
+        return self.contexts.parse_context(source["@context"], spot.context, document_path)
 
     def _register(self, element: Element) -> None:
         known = self.graph.elements.get(element.id)
@@ -139,8 +143,8 @@ class ElementReader:
         self.findings.add(
             "duplicateDefinition",
             "is defined more than once; first at "
-            f"document {known.place.document}, {known.place.pointer or 'its root'}",
-            element.place,
+            f"document {known.document_path.document}, {known.document_path.pointer or 'its root'}",
+            element.document_path,
             element=element.id,
             value=element.id,
         )
@@ -161,7 +165,7 @@ class ElementReader:
             self.findings.add(
                 f"topLevel{rule[0].upper()}{rule[1:]}" if top else rule,
                 f"'{key}' is not allowed here; only '@context', '@id' and '@type' are",
-                spot.place.at(key),
+                spot.document_path.at(key),
                 element=spot.parent.id if spot.parent else "",
                 prop=spot.rule.name,
                 value=key,
@@ -177,7 +181,9 @@ class ElementReader:
         label = _label(source, spot)
         if "@type" not in source:
             return self._infer_type(source, spot, context, label)
-        types = parse_types(source["@type"], context, self.findings, spot.place.at("@type"), label)
+        types = parse_types(
+            source["@type"], context, self.findings, spot.document_path.at("@type"), label
+        )
         allowed = spot.rule.classes
         if not types.classes:
             if not types.broken:
@@ -218,7 +224,7 @@ class ElementReader:
         self.findings.add(
             rule,
             text,
-            spot.place,
+            spot.document_path,
             element=label if rule == "multipleMaterialTypes" or not spot.parent else spot.parent.id,
             prop=spot.rule.name,
             value=value,
@@ -229,7 +235,7 @@ class ElementReader:
     def _parse_id(
         self, source: Mapping[str, object], spot: Spot, context: Context, cls: str
     ) -> tuple[str | None, bool]:
-        place = spot.place.at("@id")
+        document_path = spot.document_path.at("@id")
         if "@id" not in source:
             return self._generate_id(source, spot)
         value = source["@id"]
@@ -238,7 +244,7 @@ class ElementReader:
                 "invalidId",
                 f"'@id' is {render_value(value)}; in DTDL version {context.rules.version} it must "
                 f"be {context.rules.id_text}",
-                place,
+                document_path,
                 value=value,
             )
             return None, False
@@ -246,7 +252,7 @@ class ElementReader:
             self.findings.add(
                 "reservedId",
                 f"'@id' is '{value}'; reserved are {', '.join(context.reserved)}",
-                place,
+                document_path,
                 value=value,
             )
             return None, False
@@ -256,7 +262,7 @@ class ElementReader:
             self.findings.add(
                 rule,
                 f"'@id' is {len(value)} characters long; for {cls} at most {bound} are allowed",
-                place,
+                document_path,
                 element=value if len(value) < 200 else "",
                 value=value,
             )
@@ -265,14 +271,16 @@ class ElementReader:
     def _generate_id(self, source: Mapping[str, object], spot: Spot) -> tuple[str | None, bool]:
         if spot.parent is None:
             self.findings.add(
-                "missingTopLevelId", "'@id' is missing; an Interface needs a DTMI", spot.place
+                "missingTopLevelId",
+                "'@id' is missing; an Interface needs a DTMI",
+                spot.document_path,
             )
             return None, False
         if spot.rule.id_required:
             self.findings.add(
                 "missingRequiredId",
                 "a value has no '@id'; here every value needs a DTMI of its own",
-                spot.place,
+                spot.document_path,
                 element=spot.parent.id,
                 prop=spot.rule.name,
             )
@@ -297,23 +305,28 @@ class ElementReader:
                 self.findings.add(
                     "duplicatePropertyName",
                     "is given twice, as a term and as a DTMI",
-                    element.place.at(key),
+                    element.document_path.at(key),
                     element=element.id,
                     prop=name,
                 )
             else:
                 seen.add(name)
-                self._parse_property(value, element, rule, element.place.at(key), depth)
+                self._parse_property(value, element, rule, element.document_path.at(key), depth)
         self._check_missing(element, rules, seen)
 
     def _parse_property(
-        self, value: object, element: Element, rule: PropertyRule, place: Place, depth: int
+        self,
+        value: object,
+        element: Element,
+        rule: PropertyRule,
+        document_path: DocumentPath,
+        depth: int,
     ) -> None:
         if rule.kind is Kind.ANY:
             element.others = {**element.others, rule.name: value}
             return
         if rule.kind is not Kind.ELEMENT:
-            subject = Subject(element.id, rule, place, element.context)
+            subject = Subject(element.id, rule, document_path, element.context)
             literal: Literal | None
             if rule.kind is Kind.LANG_STRING:
                 literal = parse_lang_string(value, subject, self.findings)
@@ -322,7 +335,7 @@ class ElementReader:
             if literal is not None:
                 element.literals = {**element.literals, rule.name: literal}
             return
-        found = self._parse_values(value, element, rule, place, depth)
+        found = self._parse_values(value, element, rule, document_path, depth)
         element.values = {**element.values, rule.name: pack_values(found)}
 
     def _check_missing(
@@ -339,7 +352,7 @@ class ElementReader:
             self.findings.add(
                 f"missing{'' if rule.name in rules else 'Supplemental'}{kind}Property",
                 f"is missing; a {element.cls} needs it",
-                element.place,
+                element.document_path,
                 element=element.id,
                 prop=rule.name,
             )
@@ -348,7 +361,7 @@ class ElementReader:
         self.findings.add(
             "missingDtmiSegPropertyValue",
             f"has a {element.cls} without 'name', which it needs",
-            element.place,
+            element.document_path,
             element=element.parent.id if element.parent else "",
             prop=element.rule.name,
         )
@@ -368,7 +381,7 @@ class ElementReader:
             rule,
             f"{text}; a {element.cls} has {', '.join(sorted(rules))}."
             + self.findings.suggest(key, rules),
-            element.place.at(key),
+            element.document_path.at(key),
             element=element.id,
             prop=key,
         )
@@ -376,19 +389,26 @@ class ElementReader:
     # --- values that are elements ---------------------------------------------------------------
 
     def _parse_values(
-        self, value: object, element: Element, rule: PropertyRule, place: Place, depth: int
+        self,
+        value: object,
+        element: Element,
+        rule: PropertyRule,
+        document_path: DocumentPath,
+        depth: int,
     ) -> list[Value]:
         items = value if isinstance(value, list) else [value]
         found: list[Value] = []
         for position, item in enumerate(items):
-            at = place.at(position) if isinstance(value, list) else place
+            at = document_path.at(position) if isinstance(value, list) else document_path
             parsed = self._parse_value(item, element, rule, at, depth)
             if parsed is not None:
                 found.append(parsed)
-        self._check_count(len(items), element, rule, place)
+        self._check_count(len(items), element, rule, document_path)
         return found
 
-    def _check_count(self, count: int, element: Element, rule: PropertyRule, place: Place) -> None:
+    def _check_count(
+        self, count: int, element: Element, rule: PropertyRule, document_path: DocumentPath
+    ) -> None:
         least = max(rule.min_count, 1 if rule.required else 0)
         if count < least:
             broken, text = "objectCountBelowMin", f"has no value; it needs at least {least}"
@@ -399,19 +419,26 @@ class ElementReader:
             text = f"has {count} values; at most {rule.max_count} are allowed"
         else:
             return
-        self.findings.add(broken, text, place, element=element.id, prop=rule.name, value=count)
+        self.findings.add(
+            broken, text, document_path, element=element.id, prop=rule.name, value=count
+        )
 
     def _parse_value(
-        self, item: object, element: Element, rule: PropertyRule, place: Place, depth: int
+        self,
+        item: object,
+        element: Element,
+        rule: PropertyRule,
+        document_path: DocumentPath,
+        depth: int,
     ) -> Value | None:
         if isinstance(item, str):
-            return self._parse_reference(item, element, rule, place)
+            return self._parse_reference(item, element, rule, document_path)
         if isinstance(item, dict) and (rule.classes or not rule.terms):
-            return self._parse_inline(item, element, rule, place, depth)
+            return self._parse_inline(item, element, rule, document_path, depth)
         self.findings.add(
             "refObjectNotAllowed" if isinstance(item, dict) else "refNotStringOrObject",
             f"has the value {render_value(item)}; it must be {_render_choice(rule)}",
-            place,
+            document_path,
             element=element.id,
             prop=rule.name,
             value=item,
@@ -423,12 +450,14 @@ class ElementReader:
         item: dict[str, object],
         element: Element,
         rule: PropertyRule,
-        place: Place,
+        document_path: DocumentPath,
         depth: int,
     ) -> Value | None:
         if item.keys() == {"@id"} and rule.classes and element.tolerant:
-            return self._parse_id_reference(item["@id"], element, rule, place)
-        child = self._parse_object(item, Spot(element, rule, element.context, place, depth + 1))
+            return self._parse_id_reference(item["@id"], element, rule, document_path)
+        child = self._parse_object(
+            item, Spot(element, rule, element.context, document_path, depth + 1)
+        )
         if child is None:
             return None
         if child.cls == "Interface" and not self.limits.allow_inline_interfaces:
@@ -436,7 +465,7 @@ class ElementReader:
                 "inlineInterface",
                 f"defines the Interface {child.id} in place; "
                 "give it as a document of its own and write its DTMI here",
-                place,
+                document_path,
                 element=element.id,
                 prop=rule.name,
                 value=child.id,
@@ -444,14 +473,14 @@ class ElementReader:
         return child.id
 
     def _parse_id_reference(
-        self, identifier: object, element: Element, rule: PropertyRule, place: Place
+        self, identifier: object, element: Element, rule: PropertyRule, document_path: DocumentPath
     ) -> Value | None:
         if isinstance(identifier, str) and element.context.rules.id_pattern.fullmatch(identifier):
-            return self._parse_reference(identifier, element, rule, place)
+            return self._parse_reference(identifier, element, rule, document_path)
         self.findings.add(
             "idRefBadDtmiOrTerm",
             f"has an object with '@id' {render_value(identifier)}; it must be a DTMI",
-            place,
+            document_path,
             element=element.id,
             prop=rule.name,
             value=identifier,
@@ -459,7 +488,7 @@ class ElementReader:
         return None
 
     def _parse_reference(
-        self, text: str, element: Element, rule: PropertyRule, place: Place
+        self, text: str, element: Element, rule: PropertyRule, document_path: DocumentPath
     ) -> Value | None:
         context = element.context
         if (name := rule.terms.get(text)) is not None:
@@ -469,7 +498,7 @@ class ElementReader:
         known = text in context.known
         formed = len(text) <= dtmi.MAX_LENGTH and context.rules.id_pattern.fullmatch(text)
         if rule.classes and not known and formed:
-            self.graph.references.append(Reference(element, rule, text, place))
+            self.graph.references.append(Reference(element, rule, text, document_path))
             return text
         wrong = "badType" if known else "badDtmiOrTerm"
         if known and rule.value_type and not context.rules.strict_keywords:
@@ -479,7 +508,7 @@ class ElementReader:
             wrong,
             f"has the value {render_value(text)}; it must be {_render_choice(rule)}."
             f"{self.findings.suggest(text, rule.terms, terms_only=True)}",
-            place,
+            document_path,
             element=element.id,
             prop=rule.name,
             value=text,

@@ -47,13 +47,13 @@ def check_families(parent: Element, graph: ElementGraph, findings: Findings) -> 
 def _check_member(
     child: Element, adjunct: AdjunctRule, family: _Family, names: set[str], findings: Findings
 ) -> None:
-    place = child.place.at("@type")
+    document_path = child.document_path.at("@type")
     if adjunct.parents and not _has_one(family.parent, adjunct.parents):
         findings.add(
             "parentMissingCotype",
             f"has the type {adjunct.name}, which needs the type {_render(adjunct.parents)} on "
             f"{family.parent.id} around it",
-            place,
+            document_path,
             element=child.id,
             prop=family.prop,
             value=adjunct.name,
@@ -63,7 +63,7 @@ def _check_member(
             "siblingMissingCotype",
             f"has the type {adjunct.name}, which needs another of the {family.prop} to have the "
             f"type {missing}",
-            place,
+            document_path,
             element=child.id,
             prop=family.prop,
             value=adjunct.name,
@@ -75,7 +75,7 @@ def _check_member(
                 "siblingDuplicatesCotype",
                 f"has the type {adjunct.name}, as {first.id} has; only one of the {family.prop} "
                 "may have it",
-                place,
+                document_path,
                 element=child.id,
                 prop=family.prop,
                 value=adjunct.name,
@@ -93,8 +93,8 @@ def _check_difference(
         findings.add(
             "nonUniquePropertyValue",
             f"more than one value has '{name}' {render_value(value)}; first at "
-            f"{first.place.pointer}; each must differ",
-            child.place.at(name),
+            f"{first.document_path.pointer}; each must differ",
+            child.document_path.at(name),
             element=family.parent.id,
             prop=family.prop,
             value=value,
@@ -110,7 +110,7 @@ def _check_children(
                 "notRequiredType",
                 f"has the type {adjunct.name}, which needs each of its {family.prop} to have the "
                 f"type {_render(allowed)}; {child.id} has none of them",
-                child.place,
+                child.document_path,
                 element=family.parent.id,
                 prop=family.prop,
                 value=child.id,

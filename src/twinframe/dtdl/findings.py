@@ -18,7 +18,7 @@ MAX_COMPARED = 1000
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class DocumentPath:
     """The position of an element or value: document index from 0, and the step from the place
     above.
 
@@ -27,21 +27,21 @@ class Place:
     """
 
     document: int
-    above: Place | None = None
+    above: DocumentPath | None = None
     step: str | int = ""
 
-    def at(self, step: str | int) -> Place:
+    def at(self, step: str | int) -> DocumentPath:
         """Return the place one step further down."""
-        return Place(self.document, self, step)
+        return DocumentPath(self.document, self, step)
 
     @property
     def pointer(self) -> str:
         """The path as an RFC 6901 JSON pointer; the empty string is the whole document."""
         steps: list[str] = []
-        place = self
-        while place.above is not None:
-            steps.append(str(place.step).replace("~", "~0").replace("/", "~1"))
-            place = place.above
+        document_path = self
+        while document_path.above is not None:
+            steps.append(str(document_path.step).replace("~", "~0").replace("/", "~1"))
+            document_path = document_path.above
         return "".join(f"/{step}" for step in reversed(steps))
 
 
@@ -133,13 +133,15 @@ class Findings:
         self,
         rule: str,
         text: str,
-        place: Place,
+        document_path: DocumentPath,
         *,
         element: str = "",
         prop: str = "",
         value: object = ...,
     ) -> None:
-        """Record that `rule` is broken at `place`; `text` says what is wrong and what is right."""
+        """Record that `rule` is broken at `document_path`; `text` says what is wrong and what is
+        right.
+        """
         if self.muted:
             return
         if len(self.items) >= MAX_FINDINGS:
@@ -148,8 +150,8 @@ class Findings:
         subject = element or "A model element"
         if prop:
             subject += f", property '{prop}'"
-        pointer = place.pointer
-        where = f"document {place.document}, at {pointer or 'its root'}"
+        pointer = document_path.pointer
+        where = f"document {document_path.document}, at {pointer or 'its root'}"
         self.items.append(
             ModelFinding(
                 code=rule,
@@ -158,8 +160,8 @@ class Findings:
                 element=element,
                 property=prop,
                 value="" if value is ... else render_value(value),
-                document=place.document,
+                document=document_path.document,
                 pointer=pointer,
-                target=f"/{place.document}{pointer}",
+                target=f"/{document_path.document}{pointer}",
             )
         )

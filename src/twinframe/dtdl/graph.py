@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from twinframe.dtdl.context import Context
-from twinframe.dtdl.findings import Place
+from twinframe.dtdl.findings import DocumentPath
 from twinframe.dtdl.literals import Literal
 from twinframe.dtdl.metamodel import AdjunctRule, PropertyRule
 
@@ -69,7 +69,7 @@ class Element:
     id: str
     cls: str
     context: Context
-    place: Place
+    document_path: DocumentPath
     partition: str
     parent: Element | None
     rule: PropertyRule
@@ -102,7 +102,7 @@ class Reference:
     owner: Element
     rule: PropertyRule
     target: str
-    place: Place
+    document_path: DocumentPath
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from twinframe.dtdl import dtmi
-from twinframe.dtdl.findings import Findings, Place, render_list, render_value
+from twinframe.dtdl.findings import DocumentPath, Findings, render_list, render_value
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import LanguageRules
 from twinframe.dtdl.rules import EXTENSIONS, LANGUAGES, LIMITED
@@ -41,11 +41,13 @@ class LanguageReader:
     rules: LanguageRules | None
     chosen: bool = False
     leading: list[str] = field(default_factory=list)
-    limitless: tuple[str, Place] | None = None
+    limitless: tuple[str, DocumentPath] | None = None
     broken: bool = False
     unsupported: bool = False
 
-    def read(self, specifiers: Sequence[tuple[str, Place]], place: Place) -> None:
+    def read(
+        self, specifiers: Sequence[tuple[str, DocumentPath]], document_path: DocumentPath
+    ) -> None:
         """Parse all values of a `@context`, each with its place; the last version wins."""
         for specifier, at in specifiers:
             match = _LANGUAGE.fullmatch(specifier)
@@ -66,14 +68,14 @@ class LanguageReader:
                 "missingDtdlContext",
                 "'@context' has no DTDL context; "
                 "its first value must be one, such as 'dtmi:dtdl:context;3'",
-                place,
+                document_path,
                 [specifier for specifier, _ in specifiers],
             )
 
     def _read_language(
-        self, version: int, fragment: str | None, specifier: str, place: Place
+        self, version: int, fragment: str | None, specifier: str, document_path: DocumentPath
     ) -> None:
-        found = self._find_language(version, specifier, place)
+        found = self._find_language(version, specifier, document_path)
         if found is None:
             return
         leads = all(name in EXTENSIONS and EXTENSIONS[name].leads for name in self.leading)
@@ -82,26 +84,30 @@ class LanguageReader:
                 "dtdlContextFollowsAffiliate" if self.rules else "missingDtdlContext",
                 f"'@context' has '{specifier}' after '{self.leading[-1]}'; "
                 "the DTDL context must come first",
-                place,
+                document_path,
                 specifier,
             )
         elif fragment is not None and fragment not in (_LIMITLESS, _OWN_LIMITS):
             text = f"'@context' has '{specifier}'; after '#' only 'limitless' and 'limits' may "
-            self._break("invalidContextFragment", f"{text}stand", place, specifier)
+            self._break("invalidContextFragment", f"{text}stand", document_path, specifier)
         elif fragment is not None and not found.limit_contexts:
             text = (
                 f"'@context' has '{specifier}'; only from DTDL version 4 on may '#limitless' and "
             )
-            self._break("disallowedContextFragment", f"{text}'#limits' stand", place, specifier)
+            self._break(
+                "disallowedContextFragment", f"{text}'#limits' stand", document_path, specifier
+            )
         elif fragment == _OWN_LIMITS and self.limitless is None:
-            self._misplace(specifier, version, place)
+            self._misplace(specifier, version, document_path)
         elif self.limitless is not None and (fragment == _LIMITLESS or self.rules is not found):
             self._miss_limits()
         else:
             self.rules, self.chosen = found, True
-            self.limitless = (specifier, place) if fragment == _LIMITLESS else None
+            self.limitless = (specifier, document_path) if fragment == _LIMITLESS else None
 
-    def _find_language(self, version: int, specifier: str, place: Place) -> LanguageRules | None:
+    def _find_language(
+        self, version: int, specifier: str, document_path: DocumentPath
+    ) -> LanguageRules | None:
         rules = LANGUAGES.get(version)
         if rules is not None and version <= self.limits.max_language_version:
             return rules
@@ -111,15 +117,15 @@ class LanguageReader:
         self._break(
             "unrecognizedContextVersion" if rules is None else "disallowedContextVersion",
             f"'@context' asks for DTDL version {version}; supported are {render_list(supported)}",
-            place,
+            document_path,
             specifier,
         )
         return None
 
-    def _read_limits(self, specifier: str, place: Place) -> None:
+    def _read_limits(self, specifier: str, document_path: DocumentPath) -> None:
         if self.limitless is None:
             version = self.rules.version if self.rules else max(LANGUAGES)
-            self._misplace(specifier, version, place)
+            self._misplace(specifier, version, document_path)
             return
         rules = LIMITED.get(specifier)
         family = specifier.partition(";")[0]
@@ -129,7 +135,7 @@ class LanguageReader:
                 "unresolvableContextVersion" if same else "unresolvableContextSpecifier",
                 f"'@context' value '{specifier}' is not known here."
                 + self.findings.suggest(specifier, LIMITED),
-                place,
+                document_path,
                 specifier,
             )
         elif not self.limits.accept_all_limits and not (
@@ -140,13 +146,13 @@ class LanguageReader:
                 "disallowedLimitContext",
                 f"'@context' asks for the limits '{specifier}'; beside the language's own, "
                 f"accepted here: {accepted}",
-                place,
+                document_path,
                 specifier,
             )
         else:
             self.rules, self.limitless = rules, None
 
-    def _read_misspelt(self, specifier: str, place: Place) -> None:
+    def _read_misspelt(self, specifier: str, document_path: DocumentPath) -> None:
         """Report a context that begins as a version of the language and is none, such as
         `...;3.1`.
         """
@@ -157,7 +163,7 @@ class LanguageReader:
         self._break(
             "unrecognizedContextVersion" if well_formed else "invalidContextSpecifier",
             f"{text}{render_list(versions)}, such as '{_LANGUAGE_PREFIX}{versions[-1]}'",
-            place,
+            document_path,
             specifier,
         )
 
@@ -166,18 +172,18 @@ class LanguageReader:
             self._miss_limits()
         self.leading.append(specifier)
 
-    def _misplace(self, specifier: str, version: int, place: Place) -> None:
+    def _misplace(self, specifier: str, version: int, document_path: DocumentPath) -> None:
         text = f"'@context' has the limits '{specifier}' where they may not stand; limits follow "
         text += f"'dtmi:dtdl:context;{version}#limitless' directly"
-        self._break("misplacedLimitContext", text, place, specifier)
+        self._break("misplacedLimitContext", text, document_path, specifier)
 
     def _miss_limits(self) -> None:
         if self.limitless is not None:
-            specifier, place = self.limitless
+            specifier, document_path = self.limitless
             text = f"'@context' has '{specifier}', which limits must follow directly, such as "
             text += f"'{specifier.partition('#')[0]}#limits'"
-            self._break("missingLimitContext", text, place, specifier)
+            self._break("missingLimitContext", text, document_path, specifier)
 
-    def _break(self, rule: str, text: str, place: Place, value: object) -> None:
+    def _break(self, rule: str, text: str, document_path: DocumentPath, value: object) -> None:
         self.broken = True
-        self.findings.add(rule, text, place, value=value)
+        self.findings.add(rule, text, document_path, value=value)

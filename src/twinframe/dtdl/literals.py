@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context
-from twinframe.dtdl.findings import Findings, Place, render_value
+from twinframe.dtdl.findings import DocumentPath, Findings, render_value
 from twinframe.dtdl.metamodel import Kind, PropertyRule
 from twinframe.dtdl.temporal import is_duration
 
@@ -26,7 +26,7 @@ class Subject:
 
     element: str
     rule: PropertyRule
-    place: Place
+    document_path: DocumentPath
     context: Context
 
 
@@ -254,7 +254,7 @@ def report(findings: Findings, subject: Subject, rule: str, text: str, value: ob
     findings.add(
         rule,
         text,
-        subject.place,
+        subject.document_path,
         element=subject.element,
         prop=subject.rule.name,
         value=value,

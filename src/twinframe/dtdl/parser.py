@@ -12,7 +12,7 @@ from types import MappingProxyType
 from twinframe.dtdl.build import Builder
 from twinframe.dtdl.context import ContextReader
 from twinframe.dtdl.elements import ElementReader
-from twinframe.dtdl.findings import Findings, Place, render_value
+from twinframe.dtdl.findings import DocumentPath, Findings, render_value
 from twinframe.dtdl.graph import ElementGraph
 from twinframe.dtdl.interfaces import ModelSet
 from twinframe.dtdl.limits import SPECIFICATION, ParserLimits
@@ -47,7 +47,7 @@ def parse_models(
     reader = ElementReader(graph, findings, limits, contexts, resolving=trusted)
     uploaded: list[str] = []
     for index, document in enumerate(documents):
-        uploaded += _read_document(reader, document, Place(index))
+        uploaded += _read_document(reader, document, DocumentPath(index))
     if resolve is not None:
         _resolve(reader, resolve, len(documents), limits)
     structure = Structure(graph, findings, limits)
@@ -57,18 +57,26 @@ def parse_models(
     return ModelSet(MappingProxyType(interfaces), tuple(uploaded))
 
 
-def _read_document(reader: ElementReader, document: object, place: Place) -> list[str]:
+def _read_document(
+    reader: ElementReader, document: object, document_path: DocumentPath
+) -> list[str]:
     """Return the DTMIs of the interfaces at the top of a document."""
     if isinstance(document, dict):
-        element = reader.parse_root(document, place)
+        element = reader.parse_root(document, document_path)
         return [] if element is None else [element.id]
-    if isinstance(document, list) and reader.limits.allow_document_arrays and place.above is None:
-        parts = (_read_document(reader, item, place.at(n)) for n, item in enumerate(document))
+    if (
+        isinstance(document, list)
+        and reader.limits.allow_document_arrays
+        and document_path.above is None
+    ):
+        parts = (
+            _read_document(reader, item, document_path.at(n)) for n, item in enumerate(document)
+        )
         return [identifier for part in parts for identifier in part]
     reader.findings.add(
         "notJsonObject",
         f"is {render_value(document)}; a model document must be a JSON object, an Interface",
-        place,
+        document_path,
         value=document,
     )
     return []
@@ -84,7 +92,7 @@ def _resolve(reader: ElementReader, resolve: Resolver, index: int, limits: Parse
             asked |= missing
             for document in resolve(frozenset(missing)):
                 if _is_new(reader, document):
-                    _read_document(reader, document, Place(index))
+                    _read_document(reader, document, DocumentPath(index))
                 index += 1
     finally:
         reader.findings.muted = before

@@ -83,7 +83,7 @@ class Structure:
                 f"failed to resolve requisite references to {target_id} "
                 f"(referenced in {count} place{'' if count == 1 else 's'}); upload it first or in "
                 f"the same request.{self.findings.suggest(target_id, interfaces)}",
-                first.place,
+                first.document_path,
                 element=first.owner.id,
                 prop=first.rule.name,
                 value=target_id,
@@ -114,7 +114,7 @@ class Structure:
             self.findings.add(
                 rule,
                 text,
-                reference.place,
+                reference.document_path,
                 element=owner.id,
                 prop=reference.rule.name,
                 value=reference.target,
@@ -130,7 +130,7 @@ class Structure:
                 "disallowedVersionDefinition",
                 f"defines {element.id} in DTDL version {own} inside version {outer}; "
                 f"it must {'be the same' if element.rule.same_version else 'not be later'}",
-                element.place,
+                element.document_path,
                 element=parent.id,
                 prop=element.rule.name,
                 value=element.id,
@@ -161,8 +161,8 @@ class Structure:
                 self.findings.add(
                     "nonUniquePropertyValue",
                     f"more than one value has '{name}' {render_value(value)}; first at "
-                    f"{first.place.pointer}; each must differ",
-                    child.place,
+                    f"{first.document_path.pointer}; each must differ",
+                    child.document_path,
                     element=element.id,
                     prop=rule.name,
                     value=value,
@@ -180,7 +180,7 @@ class Structure:
                     "nonConformantDatatype",
                     f"has the value {render_value(value)}; the enum's 'valueSchema' is "
                     f"'{schema.name}'",
-                    child.place.at("enumValue"),
+                    child.document_path.at("enumValue"),
                     element=child.id,
                     prop="enumValue",
                     value=value,
@@ -321,7 +321,9 @@ class Structure:
                         f"the name '{name}' is declared by {first.partition} and by "
                         f"{content.partition}; contents and inherited contents must have "
                         "different names",
-                        element.place if first.partition != element.id else first.place,
+                        element.document_path
+                        if first.partition != element.id
+                        else first.document_path,
                         element=element.id,
                         prop="contents",
                         value=name,
@@ -337,7 +339,7 @@ class Structure:
                     "excludedType",
                     f"its interface {target} has the component '{content.name}' itself; "
                     "a component must not contain components",
-                    element.place.at("schema"),
+                    element.document_path.at("schema"),
                     element=element.id,
                     prop="schema",
                     value=target,
@@ -349,7 +351,7 @@ class Structure:
             self.findings.add(
                 "excludedType",
                 "its schema contains an array; in DTDL version 2 the schema of a Property must not",
-                element.place.at("schema"),
+                element.document_path.at("schema"),
                 element=element.id,
                 prop="schema",
             )
@@ -372,7 +374,7 @@ class Structure:
         return False
 
     def _add(self, rule: str, text: str, element: Element, prop: str = "") -> None:
-        self.findings.add(rule, text, element.place, element=element.id, prop=prop)
+        self.findings.add(rule, text, element.document_path, element=element.id, prop=prop)
 
 
 def list_missing(graph: ElementGraph) -> frozenset[str]:

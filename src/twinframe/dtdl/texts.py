@@ -117,8 +117,10 @@ def locate_findings(
             located.append(item)
             continue
         known = positions[item.document]
-        place = next(known[p] for p in _list_ancestors(item.pointer) if p in known)
-        located.append(item.locate(texts[item.document].name, place.line, place.column))
+        document_path = next(known[p] for p in _list_ancestors(item.pointer) if p in known)
+        located.append(
+            item.locate(texts[item.document].name, document_path.line, document_path.column)
+        )
     return located
 
 

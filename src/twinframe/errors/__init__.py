@@ -553,7 +553,7 @@ class JobLimitReached(InputError):
     code = "JobLimitReached"
 
 
-class PlaceFailed(InputError):
+class LocationFailed(InputError):
     """A location that a job reads from or writes to is not available, or a transfer failed."""
 
     code = "BlobNotAvailable"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from twinframe.graph.background.runner import WorkKind
+from twinframe.graph.background.runner import BackgroundTask
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.ports import StoreRunner
-from twinframe.graph.context.stamps import Stamps
+from twinframe.graph.context.ports import GraphRunner
+from twinframe.graph.context.write_clock import WriteClock
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.delivery.routes import EventRoutes
 from twinframe.graph.delivery.streams import EventStreams
 from twinframe.graph.delivery.upkeep import OutboxKind
-from twinframe.graph.events.recorder import Happenings, build_source
+from twinframe.graph.events.recorder import EventRecorder, build_source
 from twinframe.graph.models.models import Models
 from twinframe.graph.queries.neighborhood import Neighborhoods
 from twinframe.graph.queries.overview import Overview
@@ -22,8 +22,8 @@ from twinframe.graph.queries.queries import Queries
 from twinframe.graph.queries.triples import Triples
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
-from twinframe.graph.transfer.jobs.work import JobWork
-from twinframe.graph.transfer.locations.locations import Places, build_places
+from twinframe.graph.transfer.jobs.runner import JobRunner
+from twinframe.graph.transfer.locations.locations import JobLocations, build_locations
 from twinframe.graph.transfer.portable import Portable
 from twinframe.graph.twins.bulk import Bulk
 from twinframe.graph.twins.components import Components
@@ -51,7 +51,7 @@ class Graph:
 
     def __init__(
         self,
-        runner: StoreRunner,
+        runner: GraphRunner,
         settings: Settings,
         *,
         engine: QueryEngine | None = None,
@@ -62,7 +62,7 @@ class Graph:
         graph_id: str = "",
         triples: TripleSupport | None = None,
         endpoints: Endpoints = NO_ENDPOINTS,
-        places: Places | None = None,
+        locations: JobLocations | None = None,
         memory: MemoryAccount | None = None,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
@@ -70,18 +70,18 @@ class Graph:
         `scratch` is the store's directory for files that may be lost, if it has one. `instruments`
         receive data about queries. `host` is the name of a hosted graph's own host, for its events,
         `graph_id` its id. `triples` writes the graph as RDF and queries it in SPARQL. `endpoints`
-        are those that its event routes may use. `places` are those that its jobs may read and
+        are those that its event routes may use. `locations` are those that its jobs may read and
         write; None: those that the settings allow to the service's own graph. `memory` is what the
         worker may hold for all its graphs.
         """
         clock = build_steady_clock(clock)
-        stamps = Stamps(clock)
-        happenings = None
+        write_clock = WriteClock(clock)
+        recorder = None
         if settings.events.enabled:
-            happenings = Happenings(build_source(settings, host), stamps)
+            recorder = EventRecorder(build_source(settings, host), write_clock)
         memory = memory or MemoryAccount()
         context = GraphContext(
-            runner, settings, clock, happenings=happenings, memory=memory, stamps=stamps
+            runner, settings, clock, recorder=recorder, memory=memory, write_clock=write_clock
         )
         self.twins = Twins(context)
         self.components = Components(context, self.twins)
@@ -94,18 +94,18 @@ class Graph:
         is_hosted = host is not None
         self.event_routes = EventRoutes(context, endpoints, hosted=is_hosted)
         self.event_streams = EventStreams(context)
-        places = places or build_places(settings.jobs)
-        self.import_jobs = ImportJobs(context, places)
+        locations = locations or build_locations(settings.jobs)
+        self.import_jobs = ImportJobs(context, locations)
         self.delete_jobs = DeleteJobs(context)
         idle = _HOSTED_IDLE_SECONDS if is_hosted else None
         self.delivery = delivery = RouteKind(
             context, endpoints, hosted=is_hosted, idle_seconds=idle, graph=graph_id
         )
-        self.upkeep: WorkKind = OutboxKind(context)
-        self.work: tuple[WorkKind, ...] = (
+        self.upkeep: BackgroundTask = OutboxKind(context)
+        self.background_tasks: tuple[BackgroundTask, ...] = (
             delivery,
             self.upkeep,
-            JobWork(context, places),
+            JobRunner(context, locations),
         )
         self.queries = Queries(context, engine, scratch, instruments)
         if instruments is not None:

@@ -24,7 +24,7 @@ from twinframe.hooks.seams import (
     STORAGE,
     Seam,
 )
-from twinframe.hooks.sections import build_places, build_section_path, read_section_class
+from twinframe.hooks.sections import build_plugin_sections, build_section_path, read_section_class
 from twinframe.hooks.sites import ServiceFacts, Site
 from twinframe.query.engine import QueryEngine
 from twinframe.runtime.diagnosis.findings import Finding
@@ -186,7 +186,7 @@ def load_installation(
     Raises `SettingsError` or `PluginError` with all errors in `details`.
     """
     manager = build_manager()
-    return Installation(load_settings(config, environ, build_places(manager)), manager)
+    return Installation(load_settings(config, environ, build_plugin_sections(manager)), manager)
 
 
 def build_installation(

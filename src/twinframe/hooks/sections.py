@@ -19,11 +19,11 @@ from twinframe.hooks.seams import (
     STORAGE,
     Seam,
 )
-from twinframe.settings import PluginPlace, PluginSection, Section, Settings
+from twinframe.settings import PluginSection, PluginSections, Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.settings.sources import ROOT, render_section_name
 
-_PLACES: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
+_SLOTS: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
     "Storage": (STORAGE, "", lambda settings: settings.storage.provider),
     "Authorization": (
         PERMISSION_PROVIDER,
@@ -36,19 +36,19 @@ _PLACES: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
 }
 
 
-def build_places(manager: pluggy.PluginManager) -> dict[str, PluginPlace]:
+def build_plugin_sections(manager: pluggy.PluginManager) -> dict[str, PluginSections]:
     """Build the places of plugin sections for `load_settings`, with `manager` to load plugins
     into.
     """
     return {
-        section: PluginPlace(
+        section: PluginSections(
             suffix=suffix,
             find=partial(_find_section, manager, seam, suffix),
             names=partial(_list_names, seam),
             choose=choose,
             known=tuple(seam.distributions),
         )
-        for section, (seam, suffix, choose) in _PLACES.items()
+        for section, (seam, suffix, choose) in _SLOTS.items()
     }
 
 
@@ -59,7 +59,7 @@ def build_section_path(plugin: Plugin) -> KeyPath:
     """
     if plugin.info.group == EVENT_SINK.group:
         return "Events", "Endpoints", f"<{plugin.info.name}>"
-    for section, (seam, suffix, _choose) in _PLACES.items():
+    for section, (seam, suffix, _choose) in _SLOTS.items():
         if seam.group == plugin.info.group:
             name = render_section_name(plugin.info.name, suffix)
             return (name,) if section == ROOT else (section, name)

@@ -11,7 +11,7 @@ from functools import partial
 
 from falcon.asgi import Request, Response
 
-from twinframe.access.gate import Errand, Gate
+from twinframe.access.gate import Gate, RequestInfo
 from twinframe.access.permission_grammar import Permission, parse_permission
 from twinframe.access.permissions import Caller
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
@@ -69,9 +69,11 @@ async def identify(gate: Gate, exchange: Exchange, scopes: tuple[str, ...]) -> C
 
     Raises `Unauthenticated`, `ScopeMissing`.
     """
-    caller = await gate.authenticate(exchange.scope["headers"], partial(build_errand, exchange))
+    caller = await gate.authenticate(
+        exchange.scope["headers"], partial(build_request_info, exchange)
+    )
     if scopes:  # PERF: most services require none, and an errand is made of several texts
-        gate.check_scopes(caller, scopes, build_errand(exchange))
+        gate.check_scopes(caller, scopes, build_request_info(exchange))
     return caller
 
 
@@ -108,7 +110,7 @@ def _split(route: Route) -> tuple[str, str]:
     return first, "/".join(rest[: _DEEPEST - 1])
 
 
-def build_errand(exchange: Exchange) -> Errand:
+def build_request_info(exchange: Exchange) -> RequestInfo:
     """Build the action for the audit log: method and path, without the query.
 
     SEC: a query may contain what is not for a log, such as a token in the wrong place.
@@ -116,7 +118,7 @@ def build_errand(exchange: Exchange) -> Errand:
     scope = exchange.scope
     client = scope.get("client")
     path = read_raw_path(scope).decode("ascii", "backslashreplace")
-    return Errand(
+    return RequestInfo(
         f"{scope['method']} {path}",
         exchange.request_id.decode("ascii"),
         client[0] if client else "",
@@ -134,9 +136,9 @@ async def authorize_parts(exchange: Exchange, permissions: Iterable[str]) -> Non
         return
     if caller is None:
         raise Unauthenticated("the request came past the layer that authenticates")
-    errand = build_errand(exchange)
+    request_info = build_request_info(exchange)
     for permission in permissions:
-        caller = await gate.admit(caller, parse_permission(permission), errand)
+        caller = await gate.admit(caller, parse_permission(permission), request_info)
 
 
 async def may_go_on(exchange: Exchange, permissions: Sequence[str]) -> bool:
@@ -150,11 +152,14 @@ async def may_go_on(exchange: Exchange, permissions: Sequence[str]) -> bool:
         return True
     try:
         headers = exchange.scope["headers"]
-        caller = await gate.authenticate(headers, partial(build_errand, exchange))
-        errand, needed = build_errand(exchange), [parse_permission(one) for one in permissions]
-        held = await gate.list_held(caller, needed, errand)
+        caller = await gate.authenticate(headers, partial(build_request_info, exchange))
+        request_info, needed = (
+            build_request_info(exchange),
+            [parse_permission(one) for one in permissions],
+        )
+        held = await gate.list_held(caller, needed, request_info)
         for missing in (one for one in needed if one not in held):
-            await gate.authorize(caller, missing, errand)
+            await gate.authorize(caller, missing, request_info)
     except (Unauthenticated, PermissionMissing):
         return False
     return True
@@ -185,7 +190,7 @@ def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> Boun
         if caller is None:  # no layer has authenticated: a wiring mistake must not admit anybody
             raise Unauthenticated("the request came past the layer that authenticates")
         if needed is not None:
-            await gate.authorize(caller, needed, build_errand(exchange))
+            await gate.authorize(caller, needed, build_request_info(exchange))
         exchange.gate = gate
         await responder(request, response, **parameters)
 

@@ -1,6 +1,6 @@
 """Builds the ASGI application: routes to responders, errors to answers, and the layers around them.
 
-`app` supplies all objects it needs.
+`service` supplies all objects it needs.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from twinframe.access.rates import CallerRates
 from twinframe.errors import StorageBusy, StorageError, TwinframeError
 from twinframe.http.access import AccessLayer, guard_responder, list_permissions
 from twinframe.http.access_log import AccessLog
+from twinframe.http.api_context import ApiContext, GraphApiContext, never
 from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import WELL_KNOWN, Discovery, Resource
 from twinframe.http.discovery_routes import read_document as read_protected_resource
-from twinframe.http.edge import Edge, ServiceEdge, never
 from twinframe.http.errors import (
     JSON,
     ErrorAnswer,
@@ -41,7 +41,7 @@ from twinframe.http.mount import Mount, Mounted
 from twinframe.http.openapi import build_document
 from twinframe.http.operations import Route
 from twinframe.http.parameters import refuse_unknown
-from twinframe.http.ports import Graph
+from twinframe.http.ports import GraphUseCases
 from twinframe.http.preconditions import refuse_conditions
 from twinframe.http.rates import find_kind, limit_responder
 from twinframe.http.routes import ROUTES
@@ -74,7 +74,7 @@ _EXPOSED = (
 
 
 def build_application(
-    graph: Graph,
+    graph: GraphUseCases,
     settings: Settings,
     *,
     gate: Gate | None = None,
@@ -106,7 +106,7 @@ def build_application(
         return not guard.draining and (is_ready is None or await is_ready())
 
     links = Links(settings, settings.mcp.resource_server_url)
-    edge = Edge(
+    api = GraphApiContext(
         graph=graph,
         bodies=bodies or Bodies(settings, memory or MemoryAccount()),
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
@@ -118,10 +118,10 @@ def build_application(
         is_full=is_full,
     )
     admit = build_admit(gate, rates)
-    app = cast("Asgi", build_falcon(edge, routes, Lifespan(start, stop), admit))
+    app = cast("Asgi", build_falcon(api, routes, Lifespan(start, stop), admit))
     if gate is not None:
         scopes = settings.authorization.api_scopes
-        app = AccessLayer(app, gate, edge.discovery, routes, scopes)
+        app = AccessLayer(app, gate, api.discovery, routes, scopes)
     for server in mounted:
         app = Mount(app, server)
     guard = build_guard(app, settings, build_error, memory)
@@ -158,14 +158,14 @@ def build_guard(
 
 
 def build_falcon(
-    edge: ServiceEdge,
+    api: ApiContext,
     routes: Sequence[Route],
     lifespan: Lifespan,
     admit: Admit | None = None,
     errors: ErrorWriters | None = None,
 ) -> App[Request, Response]:
     """Build the Falcon application of these routes. `admit` puts a check before each responder."""
-    app = App(media_type=JSON, router=build_router(edge, routes, admit), middleware=[lifespan])
+    app = App(media_type=JSON, router=build_router(api, routes, admit), middleware=[lifespan])
     own, http = errors or (write_error, write_http_error)
     app.add_error_handler(TwinframeError, own)
     app.add_error_handler(falcon.HTTPError, http)
@@ -174,17 +174,17 @@ def build_falcon(
 
 
 def build_router(
-    edge: ServiceEdge, routes: Sequence[Route], admit: Admit | None = None
+    api: ApiContext, routes: Sequence[Route], admit: Admit | None = None
 ) -> TableRouter:
     """Build a router over the table; every GET answers HEAD too, every path OPTIONS."""
     router = TableRouter()
     for route in map(refuse_conditions, map(refuse_unknown, routes)):
-        responder: BoundResponder = partial(route.responder, edge)
+        responder: BoundResponder = partial(route.responder, api)
         if admit is not None:
             responder = admit(route, responder)
         router.add(route.path, route.method, responder)
         if route.responder is read_protected_resource:
-            for path in filter(None, edge.discovery.paths):  # SPEC: RFC 9728 section 3.1
+            for path in filter(None, api.discovery.paths):  # SPEC: RFC 9728 section 3.1
                 router.add(route.path + path, route.method, responder)
     for path, methods in router.paths():
         if "GET" in methods:

@@ -30,11 +30,11 @@ def render_entry(entry: AuditEntry) -> bytes:
         "decision": "allowed" if entry.allowed else "refused",
         "subject": _render_text(entry.subject),
         "credential": entry.kind,
-        "action": mask_path(entry.errand.action),
+        "action": mask_path(entry.request_info.action),
         "needed": entry.needed,
         "reason": _render_text(entry.reason),
-        "request_id": entry.errand.request_id,
-        "client": entry.errand.client,
+        "request_id": entry.request_info.request_id,
+        "client": entry.request_info.client,
     }
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 

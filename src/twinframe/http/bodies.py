@@ -80,8 +80,8 @@ class Bodies:
         Raises as `parse_json` does, and `MemoryExhausted`, `LimitExceeded`.
         """
         hold = self.memory.hold(Part.REQUESTS, beside=len(body))
-        work = partial(_parse, body, self._json, self._large, hold.grow)
-        parsing = self._thread.submit(work)
+        function = partial(_parse, body, self._json, self._large, hold.grow)
+        parsing = self._thread.submit(function)
         try:
             value, error = await asyncio.wrap_future(parsing)
         except BaseException:

@@ -45,26 +45,26 @@ PROBLEM_JSON = "application/problem+json; charset=utf-8"
 # --- errors of the HTTP edge --------------------------------------------------------------------
 
 
-class EdgeError(TwinframeError):
+class HttpError(TwinframeError):
     """An error of the HTTP edge itself. `status` is its HTTP status."""
 
     status: ClassVar[int] = 400
 
 
-class BadRequestTarget(EdgeError):
+class BadRequestTarget(HttpError):
     """The request target is not a path of well-formed, percent-encoded UTF-8 segments."""
 
     code = "InvalidArgument"
 
 
-class RouteNotFound(EdgeError):
+class RouteNotFound(HttpError):
     """No operation has this path."""
 
     code = "NotFound"
     status = 404
 
 
-class MethodNotAllowed(EdgeError):
+class MethodNotAllowed(HttpError):
     """The path exists, but not for this method; `allowed` names the ones that do."""
 
     code = "MethodNotAllowed"
@@ -75,7 +75,7 @@ class MethodNotAllowed(EdgeError):
         self.allowed = allowed
 
 
-class BodyTooLarge(EdgeError):
+class BodyTooLarge(HttpError):
     """The request body is larger than `setting` allows: `limit` bytes."""
 
     code = "RequestBodyTooLarge"
@@ -87,21 +87,21 @@ class BodyTooLarge(EdgeError):
         self.setting = setting
 
 
-class NotAcceptable(EdgeError):
+class NotAcceptable(HttpError):
     """The answer cannot be given in any form that `Accept` names."""
 
     code = "NotAcceptable"
     status = 406
 
 
-class UnsupportedMediaType(EdgeError):
+class UnsupportedMediaType(HttpError):
     """The body's media type, charset or content coding is not one this operation reads."""
 
     code = "UnsupportedMediaType"
     status = 415
 
 
-class ServiceEnding(EdgeError):
+class ServiceEnding(HttpError):
     """The worker ends, and the request took longer than `Server__GracefulTimeout` allows."""
 
     code = "ServiceUnavailable"
@@ -115,7 +115,7 @@ class ServiceEnding(EdgeError):
         )
 
 
-class ClientDisconnected(EdgeError):
+class ClientDisconnected(HttpError):
     """The client left before its body was complete, so no answer is sent."""
 
     code = "ClientDisconnected"
@@ -164,7 +164,7 @@ _VALIDATION_MESSAGE = "Invalid twin specified"  # SPEC: the vendor puts every re
 
 def find_status(kind: type[TwinframeError]) -> int:
     """Return the HTTP status of an error class: that of its nearest mapped base class, else 500."""
-    if issubclass(kind, EdgeError):
+    if issubclass(kind, HttpError):
         return kind.status
     return next((_STATUS[base] for base in kind.__mro__ if base in _STATUS), 500)
 

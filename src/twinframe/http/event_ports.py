@@ -8,7 +8,7 @@ from typing import Protocol
 
 from twinframe.graph.delivery.records import DeadLetter, Route
 from twinframe.graph.delivery.routes import RouteStatus, Trial
-from twinframe.graph.delivery.streams import Followed, Place
+from twinframe.graph.delivery.streams import Followed, StreamPosition
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 
@@ -57,7 +57,7 @@ class EventStreams(Protocol):
     """Use cases of following events."""
 
     def follow(
-        self, filter_text: str | None, after: Place | None
+        self, filter_text: str | None, after: StreamPosition | None
     ) -> AbstractAsyncContextManager[AsyncIterator[Followed]]:
         """Return a stream of events as they happen."""
 

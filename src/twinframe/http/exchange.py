@@ -240,7 +240,7 @@ class Exchange:
             if not message.get("more_body", False):
                 return cast("bytes", body)  # it is never hashed
 
-    async def wait_for_departure(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         """Return when the client has gone. Call it only after the whole body was read."""
         while (await self._receive())["type"] != "http.disconnect":
             continue

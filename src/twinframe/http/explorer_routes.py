@@ -10,7 +10,7 @@ import html
 import orjson
 from falcon.asgi import Request, Response
 
-from twinframe.http.edge import ServiceEdge
+from twinframe.http.api_context import ApiContext
 from twinframe.http.exchange import SCOPE_KEY
 from twinframe.http.explorer import ASSETS
 
@@ -48,12 +48,12 @@ _INITIALIZER = (
 )
 
 
-async def read_document(edge: ServiceEdge, request: Request, response: Response) -> None:
+async def read_document(api: ApiContext, request: Request, response: Response) -> None:
     """GET: the OpenAPI document."""
-    response.data = edge.explorer.render_document(request.scope[SCOPE_KEY].target.base)
+    response.data = api.explorer.render_document(request.scope[SCOPE_KEY].target.base)
 
 
-async def read_page(_edge: ServiceEdge, request: Request, response: Response) -> None:
+async def read_page(_api: ApiContext, request: Request, response: Response) -> None:
     """GET: the explorer's page."""
     base = html.escape(_find_base(request))
     response.content_type = "text/html; charset=utf-8"
@@ -62,14 +62,14 @@ async def read_page(_edge: ServiceEdge, request: Request, response: Response) ->
     response.set_header("referrer-policy", "no-referrer")
 
 
-async def read_asset(edge: ServiceEdge, request: Request, response: Response, name: str) -> None:
+async def read_asset(api: ApiContext, request: Request, response: Response, name: str) -> None:
     """GET: a file of the explorer, or the script that starts it."""
     if name == _SCRIPT:
         url = orjson.dumps(f"{_find_base(request)}/openapi.json")
         response.content_type = "text/javascript; charset=utf-8"
         response.data = _INITIALIZER % url
         return
-    response.data = edge.explorer.read_file(name)
+    response.data = api.explorer.read_file(name)
     response.content_type = ASSETS[name]
     response.set_header("cache-control", "public, max-age=86400")
 

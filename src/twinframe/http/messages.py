@@ -11,8 +11,8 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
+from twinframe.http.api_context import ApiContext, GraphApiContext
 from twinframe.http.bodies import LARGE_BODY, BodyLimit
-from twinframe.http.edge import Edge, ServiceEdge
 from twinframe.http.errors import UnsupportedMediaType
 from twinframe.http.exchange import SCOPE_KEY, Exchange
 from twinframe.http.links import DEFAULT_API_VERSION, Kept
@@ -37,7 +37,7 @@ def read_exchange(request: Request) -> Exchange:
 
 
 async def read_json(
-    edge: Edge, request: Request, limit: BodyLimit, accepted: frozenset[str] = JSON_TYPES
+    api: GraphApiContext, request: Request, limit: BodyLimit, accepted: frozenset[str] = JSON_TYPES
 ) -> JsonValue:
     """Return the parsed body, of at most the given bytes.
 
@@ -49,8 +49,8 @@ async def read_json(
     exchange.limit_body(*limit)
     body = await exchange.read_body()
     if len(body) <= LARGE_BODY:
-        return edge.bodies.parse(body)
-    value, exchange.hold = await edge.bodies.parse_large(body)
+        return api.bodies.parse(body)
+    value, exchange.hold = await api.bodies.parse_large(body)
     return value
 
 
@@ -175,7 +175,7 @@ def render_listing(start: bytes, items: Sequence[bytes], end: bytes) -> bytes:
     return b"".join(parts)
 
 
-def build_next_link(edge: ServiceEdge, request: Request, page: Page[T], kept: Kept) -> bytes:
+def build_next_link(api: ApiContext, request: Request, page: Page[T], kept: Kept) -> bytes:
     """Return `nextLink` of a page as JSON text: an absolute URL, or null on the last page.
 
     `kept` are the listing's own query parameters.
@@ -183,6 +183,4 @@ def build_next_link(edge: ServiceEdge, request: Request, page: Page[T], kept: Ke
     if page.token is None:
         return b"null"
     exchange = read_exchange(request)
-    return orjson.dumps(
-        edge.links.build_next(exchange, page.token, read_api_version(request), kept)
-    )
+    return orjson.dumps(api.links.build_next(exchange, page.token, read_api_version(request), kept))

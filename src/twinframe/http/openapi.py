@@ -146,7 +146,7 @@ def _build_parameters(route: Route, schemas: _Schemas) -> list[Json]:
     found += [
         {
             "name": parameter.name,
-            "in": parameter.place,
+            "in": parameter.position,
             "description": parameter.description,
             "schema": schemas.of(parameter.kind, "validation"),
             **({"required": True} if parameter.required else {}),

@@ -15,7 +15,7 @@ for data that every known caller may read.
 """
 
 Responder = Callable[..., Awaitable[None]]
-"""`async def responder(edge, request, response, **path_parameters) -> None`."""
+"""`async def responder(api, request, response, **path_parameters) -> None`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Parameter:
     """A query parameter or request header. `kind` is its Python type, for the schema."""
 
     name: str
-    place: Literal["query", "header"]
+    position: Literal["query", "header"]
     description: str
     kind: Any = str
     required: bool = False

@@ -10,7 +10,7 @@ from typing import Final
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
-from twinframe.http.edge import ServiceEdge
+from twinframe.http.api_context import ApiContext
 from twinframe.http.operations import Route
 
 _LONGEST: Final = 100
@@ -28,16 +28,14 @@ def refuse_unknown(route: Route) -> Route:
     known = {_API_VERSION}
     many = {_API_VERSION}  # a gateway may add its own to the caller's; both are ignored
     for parameter in route.parameters:
-        if parameter.place == "query":
+        if parameter.position == "query":
             known.add(parameter.name)
             if parameter.kind == list[str]:
                 many.add(parameter.name)
 
-    async def respond(
-        edge: ServiceEdge, request: Request, response: Response, **names: str
-    ) -> None:
+    async def respond(api: ApiContext, request: Request, response: Response, **names: str) -> None:
         check_query(request, known, many)
-        await route.responder(edge, request, response, **names)
+        await route.responder(api, request, response, **names)
 
     return replace(route, responder=respond)
 

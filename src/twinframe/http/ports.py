@@ -302,7 +302,7 @@ class DeleteJobs(Protocol):
         """Return a page of jobs, the oldest first."""
 
 
-class Graph(Protocol):
+class GraphUseCases(Protocol):
     """All use cases of one graph."""
 
     @property

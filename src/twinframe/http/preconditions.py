@@ -13,7 +13,7 @@ from typing import Final
 from falcon.asgi import Request, Response
 
 from twinframe.errors import PreconditionFailed
-from twinframe.http.edge import ServiceEdge
+from twinframe.http.api_context import ApiContext
 from twinframe.http.messages import has_conditions, read_conditions
 from twinframe.http.operations import Route
 from twinframe.model.etags import parse_condition
@@ -30,7 +30,7 @@ def refuse_conditions(route: Route) -> Route:
     """
     if route.method == "GET" or (route.permission or "").endswith("/read"):
         return route
-    known = {each.name for each in route.parameters if each.place == "header"}
+    known = {each.name for each in route.parameters if each.position == "header"}
     creates = route.answer.status == _CREATED
     is_of_one = route.method != "POST" and not creates
 
@@ -47,12 +47,10 @@ def refuse_conditions(route: Route) -> Route:
         if if_none_match is not None and _NONE_MATCH not in known:
             _check_none_match(if_none_match, has_etag=_MATCH in known, creates=creates)
 
-    async def respond(
-        edge: ServiceEdge, request: Request, response: Response, **names: str
-    ) -> None:
+    async def respond(api: ApiContext, request: Request, response: Response, **names: str) -> None:
         if has_conditions(request):
             check(request)
-        await route.responder(edge, request, response, **names)
+        await route.responder(api, request, response, **names)
 
     return replace(route, responder=respond)
 

@@ -1,6 +1,6 @@
 """Rate limits of callers at HTTP routes: each route has a kind, and each caller a rate per kind.
 
-The rates themselves are in `admission`.
+The rates themselves are in `access`.
 """
 
 from __future__ import annotations

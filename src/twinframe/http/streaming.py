@@ -51,7 +51,7 @@ async def stream_answer(exchange: Exchange, stream: ByteStream) -> AsyncIterator
     NOTE: the server accepts data for a client that has silently gone, so without this check the
     stream would be written to its end.
     """
-    departure = asyncio.ensure_future(exchange.wait_for_departure())
+    departure = asyncio.ensure_future(exchange.wait_for_disconnect())
     reading: asyncio.Future[bytes] | None = None
     try:
         while True:

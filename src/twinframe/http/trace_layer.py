@@ -1,7 +1,7 @@
 """The ASGI layer that makes an OpenTelemetry span for each request, present only if traces are
 wanted.
 
-NOTE: it imports OpenTelemetry, so only `app` imports it, and only when it is needed.
+NOTE: it imports OpenTelemetry, so only `service` imports it, and only when it is needed.
 """
 
 from __future__ import annotations

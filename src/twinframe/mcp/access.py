@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from time import time
 from typing import Final, Protocol
 
-from twinframe.access.gate import Audit, AuditEntry, Errand, Gate
+from twinframe.access.gate import Audit, AuditEntry, Gate, RequestInfo
 from twinframe.access.permission_grammar import parse_permission
 from twinframe.access.permissions import Caller
 from twinframe.access.rates import CallerRates, Kind
@@ -18,7 +18,9 @@ from twinframe.errors import Unauthenticated
 CURRENT_CALLER: Final[ContextVar[Caller | None]] = ContextVar("mcp_caller", default=None)
 """The authenticated caller of the present message."""
 
-CURRENT_ERRAND: Final[ContextVar[Errand | None]] = ContextVar("mcp_errand", default=None)
+CURRENT_REQUEST_INFO: Final[ContextVar[RequestInfo | None]] = ContextVar(
+    "mcp_request_info", default=None
+)
 """The facts about the present message, with the request's id and the client's address."""
 
 RESOURCES_SCOPE: Final = "mcp:resources"
@@ -28,8 +30,8 @@ _OPEN: Final = "nobody is asked for credentials"
 
 def spend_call(rates: CallerRates, kind: Kind) -> None:
     """Count one operation for the caller of the present message. Raises `RateExceeded`."""
-    errand = CURRENT_ERRAND.get()
-    rates.spend(kind, CURRENT_CALLER.get(), "" if errand is None else errand.client)
+    request_info = CURRENT_REQUEST_INFO.get()
+    rates.spend(kind, CURRENT_CALLER.get(), "" if request_info is None else request_info.client)
 
 
 class ToolAccess(Protocol):
@@ -60,11 +62,13 @@ class GateAccess:
 
     async def check(self, permission: str, tool: str) -> None:
         """Check with the gate, which logs the decision."""
-        await self._gate.authorize(_require_caller(), parse_permission(permission), _errand(tool))
+        await self._gate.authorize(
+            _require_caller(), parse_permission(permission), _build_request_info(tool)
+        )
 
     async def check_scope(self, scope: str, tool: str) -> None:
         """Check with the gate, which logs a refusal."""
-        self._gate.check_scopes(_require_caller(), (scope,), _errand(tool))
+        self._gate.check_scopes(_require_caller(), (scope,), _build_request_info(tool))
 
     async def holds(self, permission: str) -> bool:
         """Ask the gate; without a caller the answer is no."""
@@ -87,7 +91,9 @@ class OpenAccess:
     async def check(self, permission: str, tool: str) -> None:
         """Allow, and log it."""
         if self._audit is not None:
-            self._audit(AuditEntry(time(), True, "", "", _errand(tool), permission, _OPEN))
+            self._audit(
+                AuditEntry(time(), True, "", "", _build_request_info(tool), permission, _OPEN)
+            )
 
     async def check_scope(self, scope: str, tool: str) -> None:
         """Allow."""
@@ -108,6 +114,6 @@ def _require_caller() -> Caller:
     return caller
 
 
-def _errand(tool: str) -> Errand:
-    errand = CURRENT_ERRAND.get()
-    return Errand(tool) if errand is None else errand._replace(action=tool)
+def _build_request_info(tool: str) -> RequestInfo:
+    request_info = CURRENT_REQUEST_INFO.get()
+    return RequestInfo(tool) if request_info is None else request_info._replace(action=tool)

@@ -19,7 +19,7 @@ from twinframe.access.gate import Gate
 from twinframe.access.permissions import Caller
 from twinframe.errors import InputError, PermissionMissing, ScopeMissing, Unauthenticated
 from twinframe.http.bodies import check_count
-from twinframe.http.errors import BodyTooLarge, EdgeError, ErrorAnswer, build_answer
+from twinframe.http.errors import BodyTooLarge, ErrorAnswer, HttpError, build_answer
 from twinframe.http.exchange import SCOPE_KEY, Exchange, Receive, Scope, Send
 from twinframe.mcp.guard import AccessGuard, acting_as
 from twinframe.mcp.hosts import Header, Hosts, build_cors_headers, build_refusal, find_header
@@ -32,10 +32,10 @@ from twinframe.mcp.streamable import StreamableTransport
 from twinframe.runtime.instruments.base import Level
 from twinframe.settings import Settings
 
-Place: TypeAlias = Literal["streamable", "sse", "messages"]
+Transport: TypeAlias = Literal["streamable", "sse", "messages"]
 
 STREAMABLE, SSE = "/mcp", "/sse"
-_ROUTES: Final[dict[Place, str]] = {
+_ROUTES: Final[dict[Transport, str]] = {
     "streamable": STREAMABLE,
     "sse": SSE,
     "messages": f"{MESSAGES}/{{session_id}}",
@@ -109,14 +109,14 @@ class McpEndpoint:
 
     def serves(self, scope: Scope) -> bool:
         """Return whether this request is for the MCP server, and not for the API beside it."""
-        return self._find_place(scope) is not None
+        return self._find_transport(scope) is not None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request that `serves` has accepted."""
-        place = self._find_place(scope)
+        transport = self._find_transport(scope)
         exchange: Exchange | None = scope.get(SCOPE_KEY)
-        if exchange is not None and place is not None:
-            exchange.route = _ROUTES[place]
+        if exchange is not None and transport is not None:
+            exchange.route = _ROUTES[transport]
         scope["headers"] = trim_headers(scope["headers"])
         outbound = Outbound(send)
         refusal = self._hosts.check(scope)
@@ -125,13 +125,13 @@ class McpEndpoint:
             if scope["method"] == "OPTIONS":
                 refusal = self._hosts.build_preflight(scope)
         if refusal is None:
-            refusal = await self._answer(place, scope, receive, outbound)
+            refusal = await self._answer(transport, scope, receive, outbound)
         if refusal is not None:
             await outbound.answer(refusal)
 
     # --- which transport ------------------------------------------------------------------------
 
-    def _find_place(self, scope: Scope) -> Place | None:
+    def _find_transport(self, scope: Scope) -> Transport | None:
         path = self._strip(scope["path"])
         if path == STREAMABLE:
             return "streamable"
@@ -151,21 +151,21 @@ class McpEndpoint:
     # --- one request ----------------------------------------------------------------------------
 
     async def _answer(
-        self, place: Place | None, scope: Scope, receive: Receive, outbound: Outbound
+        self, transport: Transport | None, scope: Scope, receive: Receive, outbound: Outbound
     ) -> ErrorAnswer | None:
         try:
             caller = await self._guard.identify(scope)
-            if place == "messages":
+            if transport == "messages":
                 return await self._relay_or_take(caller, scope, receive, outbound)
             caller = await self._guard.admit(caller, scope)
-            if place == "sse":
+            if transport == "sse":
                 return await self._open_stream(caller, scope, receive, outbound)
             return await self._answer_streamable(caller, scope, receive, outbound)
         except Unauthenticated:
             return self._guard.build_unauthorized(scope)
         except ScopeMissing:
             return self._guard.build_scope_missing(scope)
-        except (PermissionMissing, InputError, EdgeError) as error:
+        except (PermissionMissing, InputError, HttpError) as error:
             return build_answer(error)
         except TooManySessions as error:
             return build_refusal(503, "TooManySessions", error.text, ("retry-after", "5"))
@@ -272,7 +272,7 @@ def find_prefix(url: str) -> str:
     return path.rstrip("/")
 
 
-def _find_at_root(scope: Scope) -> Place | None:
+def _find_at_root(scope: Scope) -> Transport | None:
     """Return the transport for a request to the bare address.
 
     Clients are configured with it for either. A GET that accepts events is for SSE, unless it shows

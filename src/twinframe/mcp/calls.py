@@ -17,7 +17,7 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
 from twinframe.access.rates import CallerRates, Kind
 from twinframe.errors import QueryTimeout, TwinframeError
-from twinframe.mcp.access import CURRENT_ERRAND, spend_call
+from twinframe.mcp.access import CURRENT_REQUEST_INFO, spend_call
 from twinframe.mcp.advice import build_advice
 from twinframe.mcp.arguments import parse_arguments, parse_values
 from twinframe.mcp.errors import (
@@ -124,8 +124,8 @@ class Calls:
     def _log(self, name: str, outcome: str, start: float) -> None:
         if not logger.isEnabledFor(logging.INFO):
             return
-        errand = CURRENT_ERRAND.get()
-        request_id = "" if errand is None else errand.request_id
+        request_info = CURRENT_REQUEST_INFO.get()
+        request_id = "" if request_info is None else request_info.request_id
         milliseconds = (time.monotonic() - start) * 1000
         logger.info(
             "%r: %s in %.1f ms",
@@ -157,5 +157,9 @@ def _build_result(answer: Answer) -> CallToolResult:
 
 def find_reference() -> str:
     """Return the request's id, if the transport set one, else a new one."""
-    errand = CURRENT_ERRAND.get()
-    return errand.request_id if errand is not None and errand.request_id else token_hex(8)
+    request_info = CURRENT_REQUEST_INFO.get()
+    return (
+        request_info.request_id
+        if request_info is not None and request_info.request_id
+        else token_hex(8)
+    )

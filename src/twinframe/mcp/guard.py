@@ -17,7 +17,7 @@ from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from twinframe.access.gate import Errand, Gate
+from twinframe.access.gate import Gate, RequestInfo
 from twinframe.access.permission_grammar import WILDCARD, Permission
 from twinframe.access.permissions import Caller
 from twinframe.http.errors import JSON, ErrorAnswer
@@ -25,7 +25,7 @@ from twinframe.http.exchange import SCOPE_KEY, Exchange, Scope
 from twinframe.http.guard import read_raw_path
 from twinframe.http.traceparent import find_traceparent
 from twinframe.http.unauthorized import REALM, build_unauthorized, choose_text
-from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND
+from twinframe.mcp.access import CURRENT_CALLER, CURRENT_REQUEST_INFO
 from twinframe.runtime.instruments.base import CURRENT_REQUEST, CURRENT_TRACE
 from twinframe.settings import Settings
 
@@ -67,7 +67,7 @@ class AccessGuard:
         """Return the caller of a request. Raises `Unauthenticated`."""
         if self._gate is None:
             return None
-        return await self._gate.authenticate(scope["headers"], lambda: build_errand(scope))
+        return await self._gate.authenticate(scope["headers"], lambda: build_request_info(scope))
 
     async def admit(self, caller: Caller | None, scope: Scope) -> Caller | None:
         """Raise `ScopeMissing` or `PermissionMissing` unless the caller may use MCP.
@@ -77,9 +77,9 @@ class AccessGuard:
         """
         if self._gate is None or caller is None:
             return None
-        errand = build_errand(scope)
-        self._gate.check_scopes(caller, self._scopes, errand)
-        return await self._gate.admit(caller, USE_MCP, errand)
+        request_info = build_request_info(scope)
+        self._gate.check_scopes(caller, self._scopes, request_info)
+        return await self._gate.admit(caller, USE_MCP, request_info)
 
     def read_rest(self, caller: Caller | None) -> float | None:
         """Return the seconds until the caller's credential expires, including the leeway; None is
@@ -131,9 +131,9 @@ class AccessGuard:
 @contextmanager
 def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
     """Set caller and request for the tools inside."""
-    errand = build_errand(scope)
-    tokens = (CURRENT_CALLER.set(caller), CURRENT_ERRAND.set(errand))
-    request = CURRENT_REQUEST.set(errand.request_id)
+    request_info = build_request_info(scope)
+    tokens = (CURRENT_CALLER.set(caller), CURRENT_REQUEST_INFO.set(request_info))
+    request = CURRENT_REQUEST.set(request_info.request_id)
     trace = find_traceparent(scope["headers"])
     traced = CURRENT_TRACE.set("" if trace is None else trace.text)
     user = None if caller is None else build_user(caller)
@@ -146,7 +146,7 @@ def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
         auth_context_var.reset(sdk_token)
         CURRENT_TRACE.reset(traced)
         CURRENT_REQUEST.reset(request)
-        CURRENT_ERRAND.reset(tokens[1])
+        CURRENT_REQUEST_INFO.reset(tokens[1])
         CURRENT_CALLER.reset(tokens[0])
 
 
@@ -167,14 +167,16 @@ def build_user(caller: Caller) -> AuthenticatedUser:
     )
 
 
-def build_errand(scope: Scope) -> Errand:
+def build_request_info(scope: Scope) -> RequestInfo:
     """Build the action for the audit log: method and path.
 
     SEC: without the query, which may contain what is not for a log.
     """
     client = scope.get("client")
     path = read_raw_path(scope).decode("ascii", "backslashreplace")
-    return Errand(f"{scope['method']} {path}", read_request_id(scope), client[0] if client else "")
+    return RequestInfo(
+        f"{scope['method']} {path}", read_request_id(scope), client[0] if client else ""
+    )
 
 
 def read_request_id(scope: Scope) -> str:

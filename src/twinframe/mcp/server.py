@@ -60,8 +60,8 @@ def build_server(
 ) -> Server[Any]:
     """Build the server with all its handlers; a transport runs it.
 
-    Transports that authenticate their callers set `CURRENT_CALLER` and `CURRENT_ERRAND` for each
-    message.
+    Transports that authenticate their callers set `CURRENT_CALLER` and `CURRENT_REQUEST_INFO` for
+    each message.
     """
     handlers = _Handlers(Toolbox(graph, settings, access), rates)
     read_only = settings.mcp.read_only
@@ -155,13 +155,13 @@ class _Handlers:
         await _tell(self._box.access.check_scope(RESOURCES_SCOPE, action))
 
 
-async def _tell(work: Awaitable[T], data: dict[str, str] | None = None) -> T:
+async def _tell(awaitable: Awaitable[T], data: dict[str, str] | None = None) -> T:
     """Return the result of the work, with errors in the protocol's form.
 
     `data` is added to «not found».
     """
     try:
-        return await work
+        return await awaitable
     except NotFound as error:
         # SPEC: MCP 2026-07-28, a resource that is not found is «invalid params» with its URI.
         raise MCPError(INVALID_PARAMS, build_protocol_error(error).message, data) from error

@@ -33,7 +33,7 @@ def build_steady_clock(clock: Clock) -> Clock:
     order.
 
     NOTE: it remembers as long as its process lives. A graph's writes keep their order beyond that
-    (`graph.context.stamps`); `twinframe check` reports a clock that is before the data.
+    (`graph.context.write_clock`); `twinframe check` reports a clock that is before the data.
     """
     latest = 0
 

@@ -99,7 +99,7 @@ def _build(
     gate = None if access is None else access.gate
     endpoints = build_endpoints(installation)
     graph = build_graph(installation, store, told, endpoints, memory=memory)
-    background = BackgroundService(store.runner, graph.work, settings)
+    background = BackgroundService(store.runner, graph.background_tasks, settings)
     assistants = None
     if mcp is not None:
         assistants = build_service(graph, settings, gate, mcp, relay, rates)

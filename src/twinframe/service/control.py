@@ -112,8 +112,8 @@ class ControlService:
         if self._provisioner is not None:
             self._provisioner.wake()
 
-    def _begin(self, name: str, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.create_task(work, name=name)
+    def _begin(self, name: str, coroutine: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(coroutine, name=name)
         task.add_done_callback(_tell_end)
         self._tasks.append(task)
 

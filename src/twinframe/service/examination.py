@@ -19,6 +19,7 @@ from twinframe.errors import ConfigurationError, SettingsError, StorageError, Tw
 from twinframe.hooks.drivers import find_plugins
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.seams import SEAMS, SITE
+from twinframe.runtime.diagnosis.directories import check_directory, check_offered
 from twinframe.runtime.diagnosis.endpoints import check_endpoint
 from twinframe.runtime.diagnosis.findings import (
     Finding,
@@ -35,7 +36,6 @@ from twinframe.runtime.diagnosis.machine import (
     check_temporary,
     check_workers,
 )
-from twinframe.runtime.diagnosis.places import check_directory, check_offered
 from twinframe.runtime.diagnosis.secrecy import check_certificate, check_private_file, check_secret
 from twinframe.service.endpoints import build_endpoints
 from twinframe.service.instruments import build_traces

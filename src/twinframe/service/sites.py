@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 import twinframe
-from twinframe.control.hosting.edge import HOSTED
+from twinframe.control.hosting.api_context import HOSTED
 from twinframe.control.hosting.routes import HOSTED_ROUTES
 from twinframe.control.http.route_parts import PREFIX
 from twinframe.errors import PluginError, SettingsError

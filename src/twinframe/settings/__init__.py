@@ -24,7 +24,7 @@ from twinframe.settings.section import (
     TlsSettings,
     check_endpoint,
 )
-from twinframe.settings.sources import PluginPlace, PluginSection
+from twinframe.settings.sources import PluginSection, PluginSections
 from twinframe.settings.tree import (
     CorsSettings,
     GraphSettings,
@@ -57,8 +57,8 @@ __all__ = [
     "LoggingSettings",
     "McpSettings",
     "MemorySettings",
-    "PluginPlace",
     "PluginSection",
+    "PluginSections",
     "QuerySettings",
     "ResourcesSettings",
     "Seconds",

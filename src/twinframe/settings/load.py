@@ -16,7 +16,7 @@ from twinframe.settings.shape import Key, KeyPath, read_keys, render_key, render
 from twinframe.settings.sources import (
     INVALID,
     Assignment,
-    PluginPlace,
+    PluginSections,
     Reading,
     render_section_name,
 )
@@ -48,17 +48,17 @@ class Configuration:
 def load_settings(
     config: Path | None = None,
     environ: Mapping[str, str] | None = None,
-    places: Mapping[str, PluginPlace] | None = None,
+    plugin_sections: Mapping[str, PluginSections] | None = None,
 ) -> Configuration:
     """Read, merge and check all settings; the environment takes precedence over the file.
 
     `config` is a JSON file (else the environment's `TWINFRAME_CONFIG`, else none); `environ`
-    defaults to the process's; `places` maps core sections to their plugin sections. Raises
+    defaults to the process's; `plugin_sections` maps core sections to their plugin sections. Raises
     `SettingsError` with one entry of `details` for each error, or the `PluginError` itself when a
     missing plugin is the only one.
     """
     variables = os.environ if environ is None else environ
-    reading = Reading(places or {})
+    reading = Reading(plugin_sections or {})
     path = config or (Path(variables[CONFIG_VARIABLE]) if variables.get(CONFIG_VARIABLE) else None)
     if path is not None:
         reading.read_file(path)
@@ -80,7 +80,7 @@ def load_settings(
 
 def _choose_plugins(settings: Settings, reading: Reading) -> None:
     """Add the sections of the plugins in use, which have defaults even when nothing sets them."""
-    for section, place in reading.places.items():
+    for section, place in reading.plugin_sections.items():
         name = place.choose(settings)
         if name is None:
             continue

@@ -33,7 +33,7 @@ class PluginSection:
 
 
 @dataclass(frozen=True, slots=True)
-class PluginPlace:
+class PluginSections:
     """A section of the core, or the tree itself, that contains the sections of one seam's plugins.
 
     A plugin `api` is under its name and `suffix`: `Authorization__ApiProvider`. `find` returns the
@@ -64,7 +64,7 @@ class Assignment:
 class Reading:
     """The contents of the sources: assignments by rising precedence, and all errors so far."""
 
-    places: Mapping[str, PluginPlace]
+    plugin_sections: Mapping[str, PluginSections]
     assignments: list[Assignment] = field(default_factory=list)
     sections: dict[KeyPath, type[Section]] = field(default_factory=dict)
     problems: list[ErrorDetail] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Reading:
         """Return whether it is a section of the tree, including those of installed plugins."""
         if name.casefold() in read_keys(Settings):
             return True
-        place = self.places.get(ROOT)
+        place = self.plugin_sections.get(ROOT)
         return place is not None and name.casefold() in _fold_all(place.names())
 
     def _read_variable(self, variable: str, parts: list[str], text: str) -> None:
@@ -164,7 +164,7 @@ class Reading:
         if (key := keys.get(name.casefold())) is not None:
             return key
         known = [key.name for key in keys.values()]
-        place = self.places.get(path[0] if path else ROOT) if len(path) <= 1 else None
+        place = self.plugin_sections.get(path[0] if path else ROOT) if len(path) <= 1 else None
         if place is not None:
             names = tuple(place.names())
             known += [render_section_name(plugin, place.suffix) for plugin in names]
@@ -176,7 +176,7 @@ class Reading:
         return None
 
     def _find_plugin_key(
-        self, place: PluginPlace, path: KeyPath, name: str, origin: str
+        self, place: PluginSections, path: KeyPath, name: str, origin: str
     ) -> Key | None:
         plugin = name[: len(name) - len(place.suffix)]
         try:

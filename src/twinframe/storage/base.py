@@ -331,7 +331,7 @@ class GraphSession(GraphReader):
 
 
 class GraphTransaction(GraphSession):
-    """The write view that a `Work` gets. All its changes are kept, or none."""
+    """The write view that a `WriteFunction` gets. All its changes are kept, or none."""
 
     def measure_content(self) -> int | None:
         """Return the bytes that the graph takes in its storage, without freed space that can be
@@ -409,13 +409,15 @@ class GraphTransaction(GraphSession):
         """
 
 
-Work = Callable[[GraphTransaction], T]
+WriteFunction = Callable[[GraphTransaction], T]
 """A unit of writing. It may run more than once; it has no effect except through its argument."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """The outcome of one `Work`: exactly one of `result` (error None) and `error` counts."""
+    """The outcome of one `WriteFunction`: exactly one of `result` (error None) and `error`
+    counts.
+    """
 
     result: T | None = None
     error: BaseException | None = None
@@ -451,7 +453,7 @@ class GraphStore(ABC):
         """A session for one thread at a time, which need not be the one that opened it."""
 
     @abstractmethod
-    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run each write atomically and commit all that succeeded together; one thread at a time.
 
         A write that raises leaves no changes and does not affect the others. If the commit itself

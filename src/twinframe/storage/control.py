@@ -151,7 +151,7 @@ class ControlSession(ABC):
 
 
 class ControlTransaction(ControlSession):
-    """The write view that a `ControlWork` gets. All its changes are kept, or none."""
+    """The write view that a `ControlWriteFunction` gets. All its changes are kept, or none."""
 
     @abstractmethod
     def insert(self, record: Record) -> Record:
@@ -172,7 +172,7 @@ class ControlTransaction(ControlSession):
         """Delete a record; return whether it existed. With another `version`: `RecordConflict`."""
 
 
-ControlWork = Callable[[ControlTransaction], T]
+ControlWriteFunction = Callable[[ControlTransaction], T]
 """A unit of writing. It may run more than once; it has no effect except through its argument."""
 
 
@@ -202,7 +202,7 @@ class ControlStore(ABC):
         """A session for the calling thread; close it in the same thread."""
 
     @abstractmethod
-    def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[ControlWriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run each write function atomically and commit all that succeeded together, as
         `GraphStore.write`.
 

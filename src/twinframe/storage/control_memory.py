@@ -19,7 +19,7 @@ from twinframe.storage.control import (
     ControlSession,
     ControlStore,
     ControlTransaction,
-    ControlWork,
+    ControlWriteFunction,
     Key,
     Order,
     Record,
@@ -228,7 +228,7 @@ class MemoryControlStore(ControlStore):
         records = self._records
         return MemoryControlSession(self._kinds, lambda: records.tables)
 
-    def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[ControlWriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions one after the other on the newest state, then publish the
         result.
         """
@@ -236,10 +236,10 @@ class MemoryControlStore(ControlStore):
         outcomes: list[Outcome[object]] = []
         with records.turn:
             tables = records.tables
-            for work in works:
+            for function in functions:
                 transaction = MemoryControlTransaction(self._kinds, records, tables)
                 try:
-                    result = work(transaction)
+                    result = function(transaction)
                 except Exception as error:  # noqa: BLE001  (the seam: each work gets its own error)
                     outcomes.append(Outcome(error=error))
                 else:

@@ -20,7 +20,7 @@ from twinframe.storage.base import (
     Outcome,
     Placement,
     StoreTraits,
-    Work,
+    WriteFunction,
 )
 from twinframe.storage.control import ControlStore
 from twinframe.storage.control_memory import MemoryControlStore
@@ -56,7 +56,7 @@ class MemoryStore(GraphStore):
         graph = self._graph
         return MemorySession(graph.instance, lambda: graph.state)
 
-    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions one after the other on the newest state, then publish the
         result.
         """
@@ -64,10 +64,10 @@ class MemoryStore(GraphStore):
         outcomes: list[Outcome[object]] = []
         with graph.turn:
             state = graph.state
-            for work in works:
+            for function in functions:
                 transaction = MemoryTransaction(graph.instance, state)
                 try:
-                    result = work(transaction)
+                    result = function(transaction)
                 except Exception as error:  # noqa: BLE001  (the seam: each work gets its own error)
                     outcomes.append(Outcome(error=error))
                 else:

@@ -15,7 +15,13 @@ from twinframe.errors import LimitExceeded, StorageError, StorageFull, Twinframe
 from twinframe.query.engine import CannotRun
 from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.settings import StorageSettings
-from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, Placement, Work
+from twinframe.storage.base import (
+    GraphSession,
+    GraphStore,
+    GraphTransaction,
+    Placement,
+    WriteFunction,
+)
 from twinframe.storage.runner_reads import ReadThreads
 from twinframe.storage.runner_writes import WriteThread
 
@@ -134,15 +140,15 @@ class StoreRunner:
             pass
         return None
 
-    async def write(self, work: Work[T]) -> T:
-        """Run `work` in the next batch; returns when it is committed.
+    async def write(self, function: WriteFunction[T]) -> T:
+        """Run `function` in the next batch; returns when it is committed.
 
         Raises `StorageBusy` when the queue is full or the function did not start within
         `write_wait`; then it never will. A cancelled caller withdraws a function that has not
         started.
         """
         try:
-            result = await self._writes.run(work)
+            result = await self._writes.run(function)
         except StorageFull:
             self._full_at = monotonic()
             raise

@@ -26,7 +26,7 @@ class WritingStore(Protocol[X_co]):
     def traits(self) -> StoreTraits:
         """Only `largest_batch` is used here."""
 
-    def write(self, works: Sequence[Callable[[X_co], object]], /) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[Callable[[X_co], object]], /) -> Sequence[Outcome[object]]:
         """Run each write function atomically and commit all that succeeded together."""
 
 
@@ -36,12 +36,12 @@ class PendingWrite(Generic[X]):
     `commit` is its batch, if there are instruments.
     """
 
-    __slots__ = ("_claim", "_started", "commit", "deadline", "future", "work")
+    __slots__ = ("_claim", "_started", "commit", "deadline", "function", "future")
 
     def __init__(
-        self, work: Callable[[X], object], future: asyncio.Future[object], deadline: float
+        self, function: Callable[[X], object], future: asyncio.Future[object], deadline: float
     ) -> None:
-        self.work = work
+        self.function = function
         self.future = future
         self.deadline = deadline
         self.commit: Commit | None = None
@@ -68,7 +68,7 @@ class PendingWrite(Generic[X]):
                 raise StorageBusy("The write was withdrawn before its turn came.")
             self._started = True
         try:
-            return self.work(transaction)
+            return self.function(transaction)
         except TwinframeError as error:
             # NOTE: its objects would stay with the error until its whole batch is written: 128
             # refused patches of large twins kept 400 MB.
@@ -133,15 +133,15 @@ class WriteThread(Generic[X]):
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
-    async def run(self, work: Callable[[X], T]) -> T:
-        """Queue `work`; return its result once it is committed."""
+    async def run(self, function: Callable[[X], T]) -> T:
+        """Queue `function`; return its result once it is committed."""
         loop = self._loop or self._start()
         if self._closed:
             raise StorageBusy("The service is stopping and takes no more writes.")
         if len(self._accepted) >= self._limit:
             raise StorageBusy(f"{self._limit} writes wait already ({self._key}); try again.")
         future: asyncio.Future[object] = loop.create_future()
-        pending = PendingWrite(work, future, loop.time() + self._wait)
+        pending = PendingWrite(function, future, loop.time() + self._wait)
         self._accepted.append(pending)
         self._queue.put(pending)
         if self._timer is None:

@@ -11,11 +11,11 @@ from twinframe.testing.contracts.control_finding import ControlFindingContract
 from twinframe.testing.contracts.control_model import ControlModelContract
 from twinframe.testing.contracts.control_processes import ControlProcessContract
 from twinframe.testing.contracts.control_records import ControlRecordContract
-from twinframe.testing.contracts.control_works import ControlWorkContract
+from twinframe.testing.contracts.control_writes import ControlWriteContract
 
 
 class ControlStoreContract(
-    ControlRecordContract, ControlFindingContract, ControlWorkContract, ControlModelContract
+    ControlRecordContract, ControlFindingContract, ControlWriteContract, ControlModelContract
 ):
     """The contract of every store, even one whose records are in one process."""
 

@@ -13,7 +13,7 @@ from twinframe.storage.base import (
     GraphStore,
     GraphTransaction,
     Outcome,
-    Work,
+    WriteFunction,
 )
 
 
@@ -59,24 +59,24 @@ class FaultyStore(GraphStore):
         """A session of the store inside."""
         return self._store.session()
 
-    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Write, or fail as planned for this call."""
         self.writes += 1
         fault = self._faults.get(self.writes)
         if fault is None:
-            return self._store.write(works)
+            return self._store.write(functions)
         error = fault.error or StorageBusy("The store was told to fail.")
         match fault.kind:
             case FaultKind.REFUSE:
                 pass
             case FaultKind.ROLL_BACK:
-                self._run_and_undo(works)
+                self._run_and_undo(functions)
             case FaultKind.LOSE_REPLY:
-                self._store.write(works)
+                self._store.write(functions)
             case FaultKind.RUN_TWICE:
-                self._run_and_undo(works)
-                return self._store.write(works)
-        return [Outcome(error=error) for _ in works]
+                self._run_and_undo(functions)
+                return self._store.write(functions)
+        return [Outcome(error=error) for _ in functions]
 
     def verify(self) -> Sequence[str]:
         """Verify the store inside."""
@@ -86,13 +86,15 @@ class FaultyStore(GraphStore):
         """Remove the graph of the store inside."""
         self._store.remove(timeout)
 
-    def _run_and_undo(self, works: Sequence[Work[object]]) -> None:
-        self._store.write([cast("Work[object]", _undoing(work)) for work in works])
+    def _run_and_undo(self, functions: Sequence[WriteFunction[object]]) -> None:
+        self._store.write(
+            [cast("WriteFunction[object]", _undoing(function)) for function in functions]
+        )
 
 
-def _undoing(work: Work[object]) -> Work[None]:
+def _undoing(function: WriteFunction[object]) -> WriteFunction[None]:
     def run(transaction: GraphTransaction) -> None:
-        work(transaction)
+        function(transaction)
         raise _RolledBackError
 
     return run

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from twinframe.errors import TwinframeError
-from twinframe.storage.base import GraphSession, GraphStore, Work
+from twinframe.storage.base import GraphSession, GraphStore, WriteFunction
 
 T = TypeVar("T")
 
@@ -37,9 +37,9 @@ class InlineRunner:
         finally:
             session.close()
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, function: WriteFunction[T]) -> T:
         """Run as a batch of one."""
-        (outcome,) = self._store.write([work])
+        (outcome,) = self._store.write([function])
         if outcome.error is not None:
             raise outcome.error
         return cast("T", outcome.result)

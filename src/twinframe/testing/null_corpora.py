@@ -1,7 +1,7 @@
 """Test queries about missing things: nodes of optional matches, missing members, labels of no
 model.
 
-Each of `TESTS` is applied to the rows of `SOURCES`, in each of `PLACES`. If an engine treats a null
+Each of `TESTS` is applied to the rows of `SOURCES`, in each of `FRAMES`. If an engine treats a null
 as false, a negation, a comparison or a count of it gives other rows than the evaluator.
 """
 
@@ -56,7 +56,7 @@ TESTS = (
 )
 """Conditions over these three."""
 
-PLACES = (
+FRAMES = (
     "<s> WITH * WHERE <e> RETURN t.$dtId AS i, m.$dtId AS j",
     "<s> WITH * WHERE NOT (<e>) RETURN t.$dtId AS i, m.$dtId AS j",
     "<s> WITH * WHERE (<e>) IS NULL RETURN t.$dtId AS i, m.$dtId AS j",
@@ -101,7 +101,7 @@ def build_null_query(source: str, condition: str, place: str) -> str:
 def build_null_queries() -> Iterator[str]:
     """Yield each condition in each place, over one source after the other."""
     sources = itertools.cycle(SOURCES)
-    for place, condition in itertools.product(PLACES, TESTS):
+    for place, condition in itertools.product(FRAMES, TESTS):
         yield build_null_query(next(sources), condition, place)
 
 

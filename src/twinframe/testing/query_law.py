@@ -200,7 +200,7 @@ def write_graph(
 ) -> None:
     """Write the models and these twins and relationships to an empty, open store."""
 
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         transaction.put_models(
             [ModelRecord(m, b"{}", b"{}", b"{}", up, (), "2026") for m, up in MODELS.items()]
         )
@@ -214,7 +214,7 @@ def write_graph(
                 RelationshipRecord(source, f"r{row}", name, target, f'W/"{row}"', body)
             )
 
-    (outcome,) = store.write([work])
+    (outcome,) = store.write([apply])
     if outcome.error is not None:
         raise outcome.error
 

@@ -14,14 +14,14 @@ from twinframe.testing.contracts.reader import ReaderContract
 from twinframe.testing.contracts.relationships import RelationshipContract
 from twinframe.testing.contracts.removal import RemovalContract
 from twinframe.testing.contracts.twins import TwinContract
-from twinframe.testing.contracts.works import WorkContract
+from twinframe.testing.contracts.writes import WriteContract
 
 
 class GraphStoreContract(
     TwinContract,
     RelationshipContract,
     ModelContract,
-    WorkContract,
+    WriteContract,
     EntryContract,
     OutboxContract,
     BulkContract,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from twinframe import errors
 from twinframe.control.http.routes import CONTROL_ROUTES
-from twinframe.http.errors import EdgeError, find_status
+from twinframe.http.errors import HttpError, find_status
 from twinframe.http.operations import SIGNED_IN, Route
 from twinframe.http.routes import ROUTES
 from twinframe.http.server import framing
@@ -81,7 +81,7 @@ def _list_errors() -> Iterator[type[errors.TwinframeError]]:
         # NOTE: several classes may share a code; the one named after it explains it.
         if present.code == present.__name__:
             found[present.code] = present
-        elif present is not EdgeError and present.code != errors.TwinframeError.code:
+        elif present is not HttpError and present.code != errors.TwinframeError.code:
             found.setdefault(present.code, present)
         todo += [
             heir
@@ -92,7 +92,7 @@ def _list_errors() -> Iterator[type[errors.TwinframeError]]:
 
 
 _INTERNAL = "A defect of the service; its log says more under the answer's `x-request-id`."
-_ERROR_MODULES = (errors.__name__, EdgeError.__module__)
+_ERROR_MODULES = (errors.__name__, HttpError.__module__)
 _ROUTES_HEAD = ("| operation | what it does | answers | errors | permission |", "| --- " * 5 + "|")
 _ROUTES_INTRODUCTION = """# Routes
 

@@ -19,7 +19,7 @@ from twinframe.storage.base import (
     Outcome,
     RelationshipRecord,
     TwinRecord,
-    Work,
+    WriteFunction,
 )
 from twinframe.storage.memory import MemoryGraph, MemoryStore
 
@@ -50,10 +50,10 @@ class SnapshotStore(MemoryStore):
             self._graph.instance = Instance(identity["id"], bytes.fromhex(identity["secret"]))
             super().write([lambda transaction: load(transaction, content)])
 
-    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the works, then put the snapshot in place by rename before anybody is told."""
         with TURN:
-            outcomes = super().write(works)
+            outcomes = super().write(functions)
             draft = self._file.with_suffix(".draft")
             with draft.open("wb") as stream:
                 stream.write(orjson.dumps(dump(self)))

@@ -41,7 +41,7 @@ def _verify_large(folder: Path, megabytes: int) -> tuple[int, float, int]:
     store.open()
     pad = "x" * 2000
 
-    def work(start: int) -> object:
+    def apply(start: int) -> object:
         def put(transaction: GraphTransaction) -> object:
             records = [
                 TwinRecord(
@@ -57,7 +57,7 @@ def _verify_large(folder: Path, megabytes: int) -> tuple[int, float, int]:
 
     start = 0
     while store.measure() < megabytes * 1_000_000:
-        for outcome in store.write([work(start)]):
+        for outcome in store.write([apply(start)]):
             assert outcome.error is None, outcome.error
         start += 500
     size = store.files.database.stat().st_size

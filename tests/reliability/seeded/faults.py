@@ -130,7 +130,7 @@ def believe_late_hands(module: Any) -> None:
     """A lease that was lost holds all the same."""
 
     def check_claim(session: Any, mine: Any) -> Any:
-        return module.WORK.read(session, mine.id) or mine
+        return module.RECONCILE_ITEMS.read(session, mine.id) or mine
 
     module.check_claim = check_claim
 
@@ -228,7 +228,7 @@ def follow_the_wall_clock(module: Any) -> None:
 
 def stamp_by_the_wall_clock(module: Any) -> None:
     """The times of writes are what the wall clock shows, whatever was written before."""
-    module.Stamps.__call__ = lambda stamps: stamps._clock()
+    module.WriteClock.__call__ = lambda write_clock: write_clock._clock()
 
 
 def forget_the_latest_time(module: Any) -> None:
@@ -307,7 +307,7 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "queries-on-the-loop": (("twinframe.storage.runner", scan_on_the_loop),),
     "no-sync-of-triples": (("twinframe_storage_rdf.engines.oxigraph", skip_sync_of_triples),),
     "no-fence": (
-        ("twinframe.control.resources.work", believe_late_hands),
+        ("twinframe.control.resources.reconcile_items", believe_late_hands),
         ("twinframe.graph.background.leases", believe_late_workers),
     ),
     "place-apart": (("twinframe.graph.transfer.importing", keep_the_place_apart),),
@@ -324,9 +324,9 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "migrate-without-transaction": (("twinframe_storage_sqlite.migrations", migrate_in_pieces),),
     "wall-clock-rules": (
         ("twinframe.model.clock", follow_the_wall_clock),
-        ("twinframe.graph.context.stamps", stamp_by_the_wall_clock),
+        ("twinframe.graph.context.write_clock", stamp_by_the_wall_clock),
     ),
-    "times-of-one-life": (("twinframe.graph.context.stamps", forget_the_latest_time),),
+    "times-of-one-life": (("twinframe.graph.context.write_clock", forget_the_latest_time),),
     "copy-the-file": (("twinframe_storage_sqlite.copies", copy_without_log),),
     "heart-by-the-wall-clock": (("twinframe.http.worker", live_by_the_wall_clock),),
     "outlive-the-arbiter": (("twinframe.http.worker", outlive_the_arbiter),),

@@ -62,10 +62,10 @@ def put_raw(world: Any, twin_id: str, name: str, value: Any) -> None:
     document = {"$dtId": twin_id, "$etag": "x", "$metadata": {"$model": build_id(name)}}
     record = TwinRecord(twin_id, build_id(name), "x", orjson.dumps(document | {"at": value}))
 
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         transaction.put_twin(record)
 
-    (outcome,) = world.store.write([work])
+    (outcome,) = world.store.write([apply])
     assert outcome.error is None
 
 
@@ -140,10 +140,10 @@ def put_models(world: Any, models: dict[str, Any]) -> None:
         body = orjson.dumps(document)
         records.append(ModelRecord(build_id(name), body, b"{}", b"{}", (), (), time))
 
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         transaction.put_models(records)
 
-    (outcome,) = world.store.write([work])
+    (outcome,) = world.store.write([apply])
     assert outcome.error is None
 
 

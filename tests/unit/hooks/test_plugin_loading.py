@@ -12,7 +12,7 @@ from twinframe.hooks.drivers import find_plugin, find_plugins, load_plugin, load
 from twinframe.hooks.manager import build_manager, list_hooks
 from twinframe.hooks.resource_types.base import ResourceType
 from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE
-from twinframe.hooks.sections import build_places, build_section_path, read_section_class
+from twinframe.hooks.sections import build_plugin_sections, build_section_path, read_section_class
 from twinframe.settings import AuthorizationSettings, Section, load_settings
 
 Install = Callable[..., None]
@@ -255,9 +255,9 @@ def test_settings_of_an_installed_plugin_stand_under_its_seam_and_name(install: 
         "Authorization__Provider": "nobody",
         "AUTHORIZATION__NOBODYPROVIDER__GREETING": "go away",
     }
-    places = build_places(build_manager())
-    del places["Storage"]
-    configuration = load_settings(None, environ, places)
+    plugin_sections = build_plugin_sections(build_manager())
+    del plugin_sections["Storage"]
+    configuration = load_settings(None, environ, plugin_sections)
     section = configuration.sections["Authorization", "NobodyProvider"]
     assert section.model_dump() == {"greeting": "go away"}
 

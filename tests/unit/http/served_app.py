@@ -23,7 +23,7 @@ from twinframe.graph.delivery.streams import EventStreams
 from twinframe.graph.queries.triples import Triples
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
-from twinframe.graph.transfer.locations.locations import build_places
+from twinframe.graph.transfer.locations.locations import build_locations
 from twinframe.graph.twins.bulk import Bulk
 from twinframe.graph.twins.transactions import Transactions
 from twinframe.http.application import build_application
@@ -261,7 +261,7 @@ class FakeGraph:
         context = GraphContext(InlineRunner(MemoryStore()), Settings())  # a graph without models
         self.bulk = Bulk(context)
         self.event_routes = EventRoutes(context, NO_ENDPOINTS, hosted=False)
-        self.import_jobs = ImportJobs(context, build_places(context.settings.jobs))
+        self.import_jobs = ImportJobs(context, build_locations(context.settings.jobs))
         self.delete_jobs = DeleteJobs(context)
         self.event_streams = EventStreams(context)
         self.transactions = Transactions(context)

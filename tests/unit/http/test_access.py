@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from twinframe.access.authentication.port import MISSING, AnyOf, Authenticator, Headers
-from twinframe.access.gate import AuditEntry, Errand, Gate, log_refusal
+from twinframe.access.gate import AuditEntry, Gate, RequestInfo, log_refusal
 from twinframe.access.permission_grammar import parse_permission
 from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
@@ -344,7 +344,7 @@ def test_every_decision_is_in_the_trail(guarded: Any, trail: Trail) -> None:
     send(guarded, "GET", "/models?secret=1", "bob models/read")
     send(guarded, "PUT", "/digitaltwins/a", "bob models/*")
     send(guarded, "GET", "/models", "mallory")
-    told = [(e.allowed, e.subject, e.errand.action, e.needed, e.reason) for e in trail]
+    told = [(e.allowed, e.subject, e.request_info.action, e.needed, e.reason) for e in trail]
     assert told == [
         (True, "bob", "GET /models", "models/read", "models/read is covered by models/read"),
         (
@@ -353,13 +353,13 @@ def test_every_decision_is_in_the_trail(guarded: Any, trail: Trail) -> None:
         ),
         (False, "", "GET /models", "", "the signature is wrong"),
     ]
-    assert {entry.errand.client for entry in trail} == {"192.0.2.1"}
+    assert {entry.request_info.client for entry in trail} == {"192.0.2.1"}
 
 
 def test_the_reason_of_a_401_is_in_the_trail_or_else_in_the_log_but_never_waits_for_both(
     connect: Callable[..., Any], trail: Trail, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "twinframe.access.authentication"):
+    with caplog.at_level(logging.INFO, "twinframe.access.gate"):
         client = connect(gate=Gate(NamedCaller(), None, trail.append), **ACCESS)
         send(client, "GET", "/models", "mallory")
         assert [entry.reason for entry in trail] == ["the signature is wrong"]
@@ -393,8 +393,8 @@ def test_a_broken_provider_lets_nobody_in_and_the_trail_tells(
 
 
 def test_a_line_of_the_trail_is_json_whatever_a_subject_holds() -> None:
-    errand = Errand("GET /models", "id-1", "192.0.2.1")
-    entry = AuditEntry(1.5, False, 'a"\n\ud800', "token", errand, "models/read", "no \ud800")
+    request_info = RequestInfo("GET /models", "id-1", "192.0.2.1")
+    entry = AuditEntry(1.5, False, 'a"\n\ud800', "token", request_info, "models/read", "no \ud800")
     line = render_entry(entry)
     assert line.count(b"\n") == 1
     assert orjson.loads(line) == {
@@ -417,7 +417,7 @@ def test_the_trail_is_written_whole_by_its_own_thread() -> None:
     log = AuditLog(stream)
     log.start()
     for number in range(1000):
-        log.add(AuditEntry(0.0, True, str(number), "token", Errand("GET /"), "a/b", "why"))
+        log.add(AuditEntry(0.0, True, str(number), "token", RequestInfo("GET /"), "a/b", "why"))
     log.stop()
     subjects = [orjson.loads(line)["subject"] for line in stream.getvalue().splitlines()]
     assert subjects == [str(number) for number in range(1000)]
@@ -429,28 +429,28 @@ def test_the_trail_is_written_whole_by_its_own_thread() -> None:
 def test_an_api_key_is_asked_for_no_scope_and_no_provider() -> None:
     gate = Gate(NamedCaller(), ClaimedPermissions(), lambda _entry: None)
     caller = Caller("apikey:1", kind="api key", permissions=frozenset({"models/read"}))
-    gate.check_scopes(caller, ("mcp:tools",), Errand("x"))
-    asyncio.run(gate.authorize(caller, parse_permission("models/read"), Errand("x")))
+    gate.check_scopes(caller, ("mcp:tools",), RequestInfo("x"))
+    asyncio.run(gate.authorize(caller, parse_permission("models/read"), RequestInfo("x")))
     with pytest.raises(PermissionMissing):
-        asyncio.run(gate.authorize(caller, parse_permission("models/write"), Errand("x")))
+        asyncio.run(gate.authorize(caller, parse_permission("models/write"), RequestInfo("x")))
 
 
 def test_a_token_whose_permissions_are_known_still_needs_its_scopes() -> None:
     gate = Gate(NamedCaller(), ClaimedPermissions(), lambda _entry: None)
     token = Caller("bob", {"permissions": ["mcp/*"]})
-    entered = asyncio.run(gate.enter(token, lambda: Errand("x")))
+    entered = asyncio.run(gate.enter(token, lambda: RequestInfo("x")))
     assert entered is not None
     with pytest.raises(ScopeMissing):
-        gate.check_scopes(entered, ("mcp:tools",), Errand("x"))
+        gate.check_scopes(entered, ("mcp:tools",), RequestInfo("x"))
 
 
 def test_all_required_scopes_must_be_there_to_the_letter(trail: Trail) -> None:
     gate = Gate(NamedCaller(), None, trail.append)
     both = ("mcp:tools", "mcp:resources")
-    gate.check_scopes(Caller("a", scopes=frozenset([*both, "x"])), both, Errand("x"))
+    gate.check_scopes(Caller("a", scopes=frozenset([*both, "x"])), both, RequestInfo("x"))
     for scopes in (frozenset({"mcp:tools"}), frozenset({"MCP:TOOLS", "mcp:resources"})):
         with pytest.raises(ScopeMissing, match="Required scopes: mcp:tools, mcp:resources"):
-            gate.check_scopes(Caller("a", scopes=scopes), both, Errand("x"))
+            gate.check_scopes(Caller("a", scopes=scopes), both, RequestInfo("x"))
     assert [entry.needed for entry in trail] == ["mcp:resources", "mcp:tools"]
 
 

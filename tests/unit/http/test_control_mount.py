@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.unit.control.http.control_world import World
+from twinframe.control.http.api_context import Admission
 from twinframe.control.http.application import MountedControl, build_resource
-from twinframe.control.http.edge import Admission
 from twinframe.control.http.routes import CONTROL_ROUTES
 from twinframe.errors import Unauthenticated
 from twinframe.http.application import build_application
@@ -138,7 +138,7 @@ def test_refusals_leave_a_trail(world: World) -> None:
     world.audit.clear()
     world.send("GET", "/projects?token=secret", None)
     world.send("GET", "/projects", "ann;scope=none")
-    assert [(entry.allowed, entry.subject, entry.errand.action) for entry in world.audit] == [
+    assert [(entry.allowed, entry.subject, entry.request_info.action) for entry in world.audit] == [
         (False, "", "GET /api/v1/projects"),
         (False, "ann", "GET /api/v1/projects"),
     ]

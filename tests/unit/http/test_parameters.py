@@ -42,7 +42,7 @@ def test_a_strict_operation_takes_no_parameter_that_it_does_not_know(
 
 @pytest.mark.parametrize(
     ("route", "name"),
-    [(route, each.name) for route in OWN for each in route.parameters if each.place == "query"],
+    [(route, each.name) for route in OWN for each in route.parameters if each.position == "query"],
     ids=lambda one: getattr(one, "operation_id", one),
 )
 def test_a_strict_operation_takes_what_it_knows_once(client: Any, route: Route, name: str) -> None:

@@ -126,7 +126,7 @@ def test_a_provider_that_breaks_grants_nothing_and_is_in_the_trail(
 ) -> None:
     client = connect(gate=Gate(NamedCaller(), BrokenProvider(), trail.append), **ACCESS)
     assert ask(client, "bob digitaltwins/*").status == 500
-    assert [(entry.allowed, entry.errand.action) for entry in trail] == [
+    assert [(entry.allowed, entry.request_info.action) for entry in trail] == [
         (False, "GET /permissions")
     ]
 

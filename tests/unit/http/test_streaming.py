@@ -20,7 +20,7 @@ class Left:
     def __init__(self, turns: int) -> None:
         self._turns = turns
 
-    async def wait_for_departure(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         for _turn in range(self._turns):
             await asyncio.sleep(0)
 

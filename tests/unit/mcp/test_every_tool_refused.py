@@ -204,19 +204,19 @@ def test_a_reading_server_runs_no_tool_that_writes_whoever_calls(world: World, n
 def test_whoever_may_not_use_mcp_gets_no_stream_either(
     served: Served, token: str | None, status: int, body: dict[str, Any]
 ) -> None:
-    async def work(app: McpEndpoint) -> Answer:
+    async def apply(app: McpEndpoint) -> Answer:
         headers = {"accept": "text/event-stream"}
         if token is not None:
             headers["authorization"] = f"Bearer {token}"
         return await call(app, "GET", "/sse", headers)
 
-    answer = served.run(work)
+    answer = served.run(apply)
     assert (answer.status, answer.json) == (status, body)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_in_a_stream_too_each_tool_needs_its_permission(served: Served, name: str) -> None:
-    async def work(app: McpEndpoint) -> Any:
+    async def apply(app: McpEndpoint) -> Any:
         client = await Client.open(app, "no-data")
         assert (await client.post(app, build_call(name, CALLS[name]), "no-data")).status == 202
         message = await client.stream.read_message()
@@ -224,6 +224,6 @@ def test_in_a_stream_too_each_tool_needs_its_permission(served: Served, name: st
         return message
 
     before = read_all(served.world)
-    text = served.run(work)["result"]["content"][0]["text"]
+    text = served.run(apply)["result"]["content"][0]["text"]
     assert f"permission: {BY_NAME[name].permissions[0]}" in text
     assert read_all(served.world) == before

@@ -13,9 +13,9 @@ from mcp_types import ResourceTemplateReference
 from tests.unit.mcp.conftest import Assistant
 from tests.unit.mcp.test_writing_tools import WRITES, read_all
 from twinframe.access.authentication.port import Authenticator, Headers
-from twinframe.access.gate import AuditEntry, Errand, Gate
+from twinframe.access.gate import AuditEntry, Gate, RequestInfo
 from twinframe.access.permissions import Caller, PermissionProvider
-from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND, GateAccess, OpenAccess
+from twinframe.mcp.access import CURRENT_CALLER, CURRENT_REQUEST_INFO, GateAccess, OpenAccess
 from twinframe.mcp.tools import TOOLS
 from twinframe.testing.factories import ROOM
 
@@ -61,7 +61,7 @@ class Guarded:
     def as_caller(self, *permissions: str, scopes: tuple[str, ...] = ()) -> Assistant:
         claims: Any = {"permissions": list(permissions)}
         CURRENT_CALLER.set(Caller("someone", claims, scopes=frozenset(scopes)))
-        CURRENT_ERRAND.set(Errand("POST /mcp", "request-1", "192.0.2.1"))
+        CURRENT_REQUEST_INFO.set(RequestInfo("POST /mcp", "request-1", "192.0.2.1"))
         return self.assistant
 
 
@@ -69,7 +69,7 @@ class Guarded:
 def guarded(world: Any) -> Any:
     yield Guarded(world)
     CURRENT_CALLER.set(None)
-    CURRENT_ERRAND.set(None)
+    CURRENT_REQUEST_INFO.set(None)
 
 
 def test_every_tool_is_called_here() -> None:
@@ -86,8 +86,8 @@ def test_mcp_alone_gives_no_tool(guarded: Any, name: str) -> None:
     entry = guarded.trail[0]
     assert not entry.allowed
     assert entry.needed == needed[0]
-    assert entry.errand.action.startswith(f"tools/call {name}")
-    assert entry.errand[1:] == ("request-1", "192.0.2.1")
+    assert entry.request_info.action.startswith(f"tools/call {name}")
+    assert entry.request_info[1:] == ("request-1", "192.0.2.1")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -149,7 +149,7 @@ def test_advice_shows_only_what_the_caller_may_read(guarded: Any) -> None:
 def test_an_open_server_writes_each_call_down(world: Any) -> None:
     trail: list[AuditEntry] = []
     Assistant(world, OpenAccess(trail.append)).ask("get_digital_twin", twin_id="room-1")
-    assert [(one.needed, one.errand.action, one.allowed) for one in trail] == [
+    assert [(one.needed, one.request_info.action, one.allowed) for one in trail] == [
         ("digitaltwins/read", "tools/call get_digital_twin room-1", True)
     ]
 
@@ -160,7 +160,7 @@ def test_the_trail_says_what_a_call_is_about_and_what_is_a_rehearsal(world: Any)
     key = {"source_id": "room-1", "relationship_id": "watch"}
     assistant.ask("delete_relationship", **key, dry_run=True)
     assistant.ask("delete_relationship", **key, confirm=True)
-    assert [entry.errand.action for entry in trail] == [
+    assert [entry.request_info.action for entry in trail] == [
         "tools/call delete_relationship room-1 watch (dry run)",
         "tools/call delete_relationship room-1 watch",
     ]

@@ -21,7 +21,7 @@ from twinframe.errors import Unauthenticated
 from twinframe.http.exchange import Message, Scope
 from twinframe.mcp.access import (
     CURRENT_CALLER,
-    CURRENT_ERRAND,
+    CURRENT_REQUEST_INFO,
     GateAccess,
     OpenAccess,
     ToolAccess,
@@ -93,9 +93,9 @@ def build_tools(seen: Seen, access: ToolAccess) -> MCPServer:
 
     @server.tool()
     async def whoami() -> str:
-        who, errand = CURRENT_CALLER.get(), CURRENT_ERRAND.get()
-        assert errand is not None
-        return f"{who.subject if who else None} {errand.action}"
+        who, request_info = CURRENT_CALLER.get(), CURRENT_REQUEST_INFO.get()
+        assert request_info is not None
+        return f"{who.subject if who else None} {request_info.action}"
 
     @server.tool()
     async def check(needed: list[str]) -> list[bool]:

@@ -16,7 +16,7 @@ from twinframe.model.temporal.instants import (
     LocalTime,
     Time,
     build_date,
-    place_local,
+    zone_local,
 )
 
 ZONES = ("Europe/Stockholm", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC")
@@ -42,7 +42,7 @@ local_times: st.SearchStrategy[LocalTime] = nanoseconds.map(LocalTime)
 times: st.SearchStrategy[Time] = st.builds(Time, local_times, offsets)
 local_date_times: st.SearchStrategy[LocalDateTime] = st.builds(LocalDateTime, dates, local_times)
 date_times: st.SearchStrategy[DateTime] = st.builds(
-    place_local, local_date_times, st.one_of(offsets, st.sampled_from(ZONES))
+    zone_local, local_date_times, st.one_of(offsets, st.sampled_from(ZONES))
 )
 instants: st.SearchStrategy[Instant] = st.one_of(
     dates, local_times, times, local_date_times, date_times

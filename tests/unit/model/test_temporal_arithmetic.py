@@ -38,7 +38,7 @@ from twinframe.model.temporal.instants import (
     LocalTime,
     Time,
     find_zone,
-    place_instant,
+    zone_instant,
 )
 from twinframe.model.temporal.parsing import (
     parse_date,
@@ -53,7 +53,7 @@ clocks = st.integers(-(10**15), 10**15).map(lambda clock: build_duration(clock=c
 near_dates = st.integers(-800_000, 3_000_000).map(Date)
 near_locals = st.builds(LocalDateTime, near_dates, values.local_times)
 near_zoned = st.builds(
-    place_instant,
+    zone_instant,
     st.integers(-(10**20), 10**20),
     st.one_of(values.offsets, st.sampled_from(values.ZONES)),
 )
@@ -160,7 +160,7 @@ def test_a_sum_stays_in_its_zone(value: DateTime, duration: Duration) -> None:
     moved = add_duration(value, duration)
     assert isinstance(moved, DateTime)
     assert find_zone(moved) == find_zone(value)
-    assert place_instant(moved.instant, find_zone(moved)) == moved
+    assert zone_instant(moved.instant, find_zone(moved)) == moved
 
 
 @pytest.mark.parametrize(

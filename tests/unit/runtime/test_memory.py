@@ -78,13 +78,13 @@ def test_a_hold_gives_all_of_it_back_once() -> None:
 def test_threads_lose_no_byte() -> None:
     account = MemoryAccount(10**9)
 
-    def work(_number: int) -> None:
+    def apply(_number: int) -> None:
         for _ in range(2000):
             account.take(Part.QUERIES, 7)
             account.give_back(Part.QUERIES, 7)
 
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(work, range(8)))
+        list(threads.map(apply, range(8)))
     assert (account.used, account.read_held(Part.QUERIES), account.refusals) == (0, 0, 0)
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from twinframe.access.gate import AuditEntry, Errand
+from twinframe.access.gate import AuditEntry, RequestInfo
 from twinframe.cli import main
 from twinframe.cli.console import write_problems
 from twinframe.http.access_log import AccessEntry, render_json, render_line
@@ -76,7 +76,7 @@ def test_the_logs_of_requests_show_no_token_of_a_path() -> None:
     for render in (render_json, render_line):
         check_hidden(render(entry).decode())
     assert json.loads(render_json(entry))["path"] == "/digitaltwins/***"
-    errand = Errand(f"GET {path}", "id", "192.0.2.1")
-    line = render_entry(AuditEntry(0.0, False, "", "", errand, "", "no")).decode()
+    request_info = RequestInfo(f"GET {path}", "id", "192.0.2.1")
+    line = render_entry(AuditEntry(0.0, False, "", "", request_info, "", "no")).decode()
     check_hidden(line)
     assert json.loads(line)["action"] == "GET /digitaltwins/***"

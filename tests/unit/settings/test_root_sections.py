@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from twinframe.errors import PluginError, SettingsError
-from twinframe.settings import PluginPlace, PluginSection, Section, load_settings
+from twinframe.settings import PluginSection, PluginSections, Section, load_settings
 from twinframe.settings.load import Configuration
 from twinframe.settings.sources import ROOT, find_near_misses
 
@@ -30,7 +30,7 @@ def find(name: str) -> PluginSection | None:
 
 
 PLACES = {
-    ROOT: PluginPlace("", find, lambda: ["board", "plain"], lambda _s: None, ("board", "wiki"))
+    ROOT: PluginSections("", find, lambda: ["board", "plain"], lambda _s: None, ("board", "wiki"))
 }
 
 

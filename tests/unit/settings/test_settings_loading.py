@@ -14,8 +14,8 @@ from pydantic import Field, SecretStr
 from twinframe.errors import PluginError, SettingsError
 from twinframe.settings import (
     Configuration,
-    PluginPlace,
     PluginSection,
+    PluginSections,
     Section,
     Settings,
     load_settings,
@@ -39,7 +39,9 @@ class NeedySettings(Section):
     base_url: str = Field(description="Where to ask.")
 
 
-def places(*, chosen: str = "pond", provider: str | None = None) -> dict[str, PluginPlace]:
+def plugin_sections(
+    *, chosen: str = "pond", provider: str | None = None
+) -> dict[str, PluginSections]:
     def find_storage(name: str) -> PluginSection | None:
         if name.casefold() == "pond":
             return PluginSection("Pond", PondSettings)
@@ -51,15 +53,15 @@ def places(*, chosen: str = "pond", provider: str | None = None) -> dict[str, Pl
         return PluginSection("ApiProvider", NeedySettings)
 
     return {
-        "Storage": PluginPlace("", find_storage, lambda: ["pond", "plain"], lambda _s: chosen),
-        "Authorization": PluginPlace(
+        "Storage": PluginSections("", find_storage, lambda: ["pond", "plain"], lambda _s: chosen),
+        "Authorization": PluginSections(
             "Provider", find_provider, lambda: ["Api"], lambda _s: provider
         ),
     }
 
 
 def load(environ: dict[str, str], file: Path | None = None, **options: str) -> Configuration:
-    return load_settings(file, environ, places(**options))
+    return load_settings(file, environ, plugin_sections(**options))
 
 
 def problems_of(environ: dict[str, str], file: Path | None = None, **options: str) -> list[str]:

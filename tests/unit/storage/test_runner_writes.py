@@ -11,7 +11,7 @@ import pytest
 
 from twinframe.errors import StorageBusy, StorageError, StorageFull, TwinNotFound
 from twinframe.settings import StorageSettings
-from twinframe.storage.base import GraphTransaction, Outcome, Placement, StoreTraits, Work
+from twinframe.storage.base import GraphTransaction, Outcome, Placement, StoreTraits, WriteFunction
 from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
 from twinframe.testing.factories import build_twin_record
@@ -30,23 +30,23 @@ class GatedStore(MemoryStore):
         self.batches: list[int] = []
         self.threads: set[int] = set()
 
-    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Wait for the gate, then write."""
         self.threads.add(threading.get_ident())
         self.entered.set()
         self.gate.wait()
-        self.batches.append(len(works))
-        return super().write(works)
+        self.batches.append(len(functions))
+        return super().write(functions)
 
 
-def put(twin_id: str) -> Work[str]:
+def put(twin_id: str) -> WriteFunction[str]:
     """A work that stores a twin and gives its id back."""
 
-    def work(transaction: GraphTransaction) -> str:
+    def apply(transaction: GraphTransaction) -> str:
         transaction.put_twin(build_twin_record(twin_id))
         return twin_id
 
-    return work
+    return apply
 
 
 def is_stored(store: MemoryStore, twin_id: str) -> bool:
@@ -92,13 +92,13 @@ def test_the_error_of_a_work_reaches_its_caller_and_no_neighbour() -> None:
 
 
 def test_a_work_that_raises_stop_iteration_does_not_hang_its_caller() -> None:
-    def work(_: GraphTransaction) -> None:
+    def apply(_: GraphTransaction) -> None:
         raise StopIteration
 
     async def main() -> None:
         runner = StoreRunner(GatedStore(), StorageSettings())
         with pytest.raises(RuntimeError, match="StopIteration"):
-            await runner.write(work)
+            await runner.write(apply)
         await runner.close()
 
     asyncio.run(main())
@@ -124,7 +124,7 @@ def test_writes_that_wait_together_are_written_together_by_one_thread() -> None:
 def test_works_are_written_in_the_order_in_which_they_came() -> None:
     order: list[int] = []
 
-    def note(number: int) -> Work[None]:
+    def note(number: int) -> WriteFunction[None]:
         return lambda _: order.append(number)
 
     async def main() -> None:
@@ -153,9 +153,9 @@ def test_a_runner_is_full_from_a_write_without_room_to_the_next_that_has_some(
     async def scenario(store: MemoryStore) -> list[bool]:
         runner = StoreRunner(store, StorageSettings())
         seen = [runner.is_full]
-        for work in (find_no_room, put("a"), find_no_room):
+        for function in (find_no_room, put("a"), find_no_room):
             with suppress(StorageFull):
-                await runner.write(work)
+                await runner.write(function)
             seen.append(runner.is_full)
         now[0] += 61  # nobody has tried since: nobody knows
         seen.append(runner.is_full)
@@ -273,11 +273,11 @@ def test_a_store_that_raises_fails_its_batch_and_the_next_one_is_written() -> No
     class FailingStore(GatedStore):
         failures = 1
 
-        def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+        def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
             if self.failures:
                 self.failures -= 1
                 raise StorageError("the engine is gone")
-            return super().write(works)
+            return super().write(functions)
 
     async def main() -> None:
         runner = StoreRunner(FailingStore(), StorageSettings())
@@ -291,9 +291,9 @@ def test_a_store_that_raises_fails_its_batch_and_the_next_one_is_written() -> No
 
 def test_a_work_the_store_runs_twice_is_not_taken_for_withdrawn() -> None:
     class TwiceStore(GatedStore):
-        def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
-            super().write(works)
-            return super().write(works)
+        def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
+            super().write(functions)
+            return super().write(functions)
 
     async def main() -> None:
         runner = StoreRunner(TwiceStore(), StorageSettings())

@@ -44,9 +44,9 @@ def test_a_work_that_runs_twice_does_so_on_the_same_state() -> None:
     store = FaultyStore(MemoryStore(), {1: Fault(FaultKind.RUN_TWICE)})
     seen: list[bool] = []
 
-    def work(transaction: object) -> None:
+    def apply(transaction: object) -> None:
         seen.append(transaction.has_twin("a"))  # type: ignore[attr-defined]
         transaction.put_twin(build_twin_record("a"))  # type: ignore[attr-defined]
 
-    run(store, work)
+    run(store, apply)
     assert seen == [False, False]

@@ -85,10 +85,10 @@ def read_archive(source: Path, target: Path) -> None:
     sync_directory(target)
 
 
-def put_in_place(draft: Path, store: Path, old: Path) -> None:
+def install_copy(draft: Path, store: Path, old: Path) -> None:
     """Replace the store by `draft`; neither may be open.
 
-    `mend_place` completes an interrupted call.
+    `mend_directory` completes an interrupted call.
     """
     if store.exists():
         store.rename(old)
@@ -98,8 +98,8 @@ def put_in_place(draft: Path, store: Path, old: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def mend_place(store: Path, old: Path) -> None:
-    """Undo a `put_in_place` that was interrupted before the new store was there; else remove
+def mend_directory(store: Path, old: Path) -> None:
+    """Undo a `install_copy` that was interrupted before the new store was there; else remove
     leftovers.
     """
     if not store.exists() and old.exists():

@@ -72,7 +72,7 @@ class Engine(ABC):
 
     """
 
-    is_far: ClassVar[bool] = False
+    is_remote: ClassVar[bool] = False
     """Whether requests are slow enough that prefetching for many at a time pays off."""
 
     row_nanoseconds: ClassVar[int] = 40_000

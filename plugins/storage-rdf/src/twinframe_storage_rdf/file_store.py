@@ -10,8 +10,8 @@ from twinframe.errors import ConfigurationError, StorageDamaged, StorageError
 from twinframe.storage.backups import Backups
 from twinframe.storage.epochs import renew_epoch
 from twinframe_storage_rdf.copies import (
+    install_copy,
     measure_directory,
-    put_in_place,
     read_archive,
     write_archive,
 )
@@ -48,7 +48,7 @@ class RdfFileStore(RdfStore, Backups):
             try:
                 read_archive(source, files.draft)
                 self._prepare(files.draft, source)
-                put_in_place(files.draft, files.store, files.old)
+                install_copy(files.draft, files.store, files.old)
             finally:
                 shutil.rmtree(files.draft, ignore_errors=True)
             if self.scratch is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from twinframe.runtime.diagnosis.directories import check_directory
 from twinframe.runtime.diagnosis.endpoints import check_endpoint
 from twinframe.runtime.diagnosis.findings import Finding, build_warning
-from twinframe.runtime.diagnosis.places import check_directory
 from twinframe.runtime.diagnosis.secrecy import check_secret
 from twinframe_storage_rdf.settings import RdfSettings
 

@@ -90,7 +90,7 @@ def build_twin_triples(names: GraphNames, record: TwinRecord) -> list[Triple]:
         (iri, v.RDF_TYPE, model),
         (iri, v.MODEL, model),
         (iri, v.ID, record.twin_id),
-        (iri, v.PLACE, v.build_place(record.twin_id)),
+        (iri, v.BUCKET, v.build_bucket(record.twin_id)),
         (iri, v.ETAG, record.etag),
         (iri, v.DOCUMENT, record.body),
         *_build_properties(iri, record.body, TWIN_MEMBERS),

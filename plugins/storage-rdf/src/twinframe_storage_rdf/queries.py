@@ -312,7 +312,7 @@ def read_model_row(row: Row) -> ModelRecord:
 def _at(places: range | None) -> str:
     if places is None:
         return ""
-    return f"VALUES ?place {{ {' '.join(map(str, places))} }} ?twin {_P['PLACE']} ?place ."
+    return f"VALUES ?place {{ {' '.join(map(str, places))} }} ?twin {_P['BUCKET']} ?place ."
 
 
 def _values(variable: str, terms: Iterable[Term]) -> str:

@@ -159,13 +159,13 @@ class Records:
 
         PERF: an answer takes a kilobyte a row while it is parsed, the result of it a tenth.
         """
-        count = min(v.PLACES, self._source.read_state().content // _SLICE_BYTES)
+        count = min(v.BUCKETS, self._source.read_state().content // _SLICE_BYTES)
         if count < _FEWEST_SLICES:
             yield None
             return
-        width = -(-v.PLACES // count)
-        for first in range(0, v.PLACES, width):
-            yield range(first, min(first + width, v.PLACES))
+        width = -(-v.BUCKETS // count)
+        for first in range(0, v.BUCKETS, width):
+            yield range(first, min(first + width, v.BUCKETS))
 
     def scan_relationships(self, types: Sequence[str]) -> Iterator[RelationshipRecord]:
         """The relationships of these types, of all if there are none."""

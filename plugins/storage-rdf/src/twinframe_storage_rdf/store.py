@@ -29,23 +29,23 @@ from twinframe.storage.base import (
     Outcome,
     Placement,
     StoreTraits,
-    Work,
+    WriteFunction,
 )
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.changes import build_change, build_guard, build_state_triples
 from twinframe_storage_rdf.differences import State
 from twinframe_storage_rdf.engine import Change, Engine
-from twinframe_storage_rdf.far_session import FarSession
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.load import Load
 from twinframe_storage_rdf.mapping import GraphNames, Triple
 from twinframe_storage_rdf.queries import Queries
+from twinframe_storage_rdf.remote_session import RemoteSession
 from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Iri, Term
 from twinframe_storage_rdf.transaction import RdfTransaction
-from twinframe_storage_rdf.turns import Turn
 from twinframe_storage_rdf.verify import find_faults
 from twinframe_storage_rdf.view import View
+from twinframe_storage_rdf.writer_lock import WriterLock
 
 FORMAT: Final = 2
 """The version of the mapping. A graph of another version is not opened."""
@@ -74,7 +74,7 @@ class RdfStore(GraphStore):
     ) -> None:
         # PERF: threads that wait for one process next door only get in each other's way: two of a
         # worker read 5,000 twins a second, eight 2,600, and large reads delay others half as long.
-        threads = 8 if engine.is_far else 2
+        threads = 8 if engine.is_remote else 2
         self.traits = StoreTraits(
             point_reads=Placement.POOL, shared=shared, point_read_threads=threads
         )
@@ -82,7 +82,7 @@ class RdfStore(GraphStore):
         self._engine = engine
         self._queries = Queries(names)
         self._cache = HierarchyCache()
-        self._turn = Turn(None if place is None else place / "turn")
+        self._turn = WriterLock(None if place is None else place / "turn")
         self._made: State | None = None
         self._doubted = 0
         self._may_begin = may_begin
@@ -124,26 +124,26 @@ class RdfStore(GraphStore):
 
     def session(self) -> RdfSession:
         """A session that sees the newest state at each call."""
-        kind = FarSession if self._engine.is_far else RdfSession
+        kind = RemoteSession if self._engine.is_remote else RdfSession
         return kind(self._engine, self._queries, self._cache)
 
-    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the writes on drafts and commit them; start again if another process was faster.
 
         Small writes share a draft; a draft that has become large takes no more of them.
         """
         outcomes: list[Outcome[object]] = []
-        while len(outcomes) < len(works):
-            outcomes += self._write_part(works[len(outcomes) :])
+        while len(outcomes) < len(functions):
+            outcomes += self._write_part(functions[len(outcomes) :])
         return outcomes
 
-    def _write_part(self, works: Sequence[Work[object]]) -> list[Outcome[object]]:
+    def _write_part(self, functions: Sequence[WriteFunction[object]]) -> list[Outcome[object]]:
         """Return the outcomes of the first of the writes, at least of one."""
         deadline = time.monotonic() + _WRITE_SECONDS
         try:
             with self._turn.taken(deadline):
                 attempt = 0
-                while (outcomes := self._try(works, deadline)) is None:
+                while (outcomes := self._try(functions, deadline)) is None:
                     if time.monotonic() >= deadline:
                         raise StorageBusy(
                             "Other processes write the graph so often that this write found no "
@@ -154,11 +154,11 @@ class RdfStore(GraphStore):
                 return outcomes
         except (MemoryExhausted, MemoryLimitExceeded) as error:
             # NOTE: building the change reads all documents that the writes change again, at once.
-            if len(works) > 1:
-                return self._write_part(works[: len(works) // 2])
+            if len(functions) > 1:
+                return self._write_part(functions[: len(functions) // 2])
             return [Outcome(error=error)]
         except TwinframeError as error:
-            return [Outcome(error=error) for _ in works]
+            return [Outcome(error=error) for _ in functions]
 
     def verify(self) -> Sequence[str]:
         """Compare all triples with those that the stored documents require."""
@@ -169,20 +169,24 @@ class RdfStore(GraphStore):
         names = self._queries.names
         self._engine.destroy([names.state, names.data], timeout)
 
-    def _try(self, works: Sequence[Work[object]], deadline: float) -> list[Outcome[object]] | None:
+    def _try(
+        self, functions: Sequence[WriteFunction[object]], deadline: float
+    ) -> list[Outcome[object]] | None:
         """Return the outcomes once they are committed; None when another process was faster."""
         with self._engine.writing(self._queries.names.state, deadline):
-            return self._run(works)
+            return self._run(functions)
 
-    def _run(self, works: Sequence[Work[object]]) -> list[Outcome[object]] | None:
+    def _run(self, functions: Sequence[WriteFunction[object]]) -> list[Outcome[object]] | None:
         hold = None if self.memory is None else self.memory.hold(Part.WRITES)
         with hold or nullcontext():
-            return self._commit(works, Load(hold))
+            return self._commit(functions, Load(hold))
 
-    def _commit(self, works: Sequence[Work[object]], load: Load) -> list[Outcome[object]] | None:
+    def _commit(
+        self, functions: Sequence[WriteFunction[object]], load: Load
+    ) -> list[Outcome[object]] | None:
         guess = self._guess()
         transaction = RdfTransaction(self._engine, self._queries, self._cache, guess, load)
-        outcomes = _run_some(transaction, works, load)
+        outcomes = _run_some(transaction, functions, load)
         view = transaction.view
         self._made = None
         if view.draft.is_empty():
@@ -212,12 +216,12 @@ class RdfStore(GraphStore):
 
 
 def _run_some(
-    transaction: RdfTransaction, works: Sequence[Work[object]], load: Load
+    transaction: RdfTransaction, functions: Sequence[WriteFunction[object]], load: Load
 ) -> list[Outcome[object]]:
     """Run writes until what they change is large; the rest goes into the next change."""
     outcomes: list[Outcome[object]] = []
-    for work in works:
-        outcome = _run(transaction, work)
+    for function in functions:
+        outcome = _run(transaction, function)
         if outcomes and isinstance(outcome.error, MemoryExhausted | MemoryLimitExceeded):
             break  # it may fit into memory alone
         outcomes.append(outcome)
@@ -226,10 +230,10 @@ def _run_some(
     return outcomes
 
 
-def _run(transaction: RdfTransaction, work: Work[object]) -> Outcome[object]:
+def _run(transaction: RdfTransaction, function: WriteFunction[object]) -> Outcome[object]:
     mark = transaction.mark()
     try:
-        return Outcome(result=work(transaction))
+        return Outcome(result=function(transaction))
     except Exception as error:  # noqa: BLE001  (the seam: each work gets its own error)
         transaction.undo(mark)
         return Outcome(error=error)

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from twinframe.errors import QueryTimeout, StorageDamaged
 from twinframe.query.engine import CannotRun
-from twinframe.storage.turns import share_turns
+from twinframe.storage.cpu_scheduler import share_scheduler
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import Differences, State, parse_differences
 from twinframe_storage_rdf.engine import Engine, build_timeout
@@ -56,7 +56,7 @@ class View:
         self._has_shown = False
         self._look: Callable[[], None] = _look_away
         self._unseen = 0
-        self._turns = share_turns(0)
+        self._scheduler = share_scheduler(0)
         self._takes_turns, self._begun = False, 0.0
         self._open: WeakSet[Generator[Row]] = WeakSet()
 
@@ -90,7 +90,7 @@ class View:
             self._depth -= 1
             self._deadline = before
             if not self._depth:
-                self._turns.leave(self)
+                self._scheduler.leave(self)
                 self._forget_open(ends_reads=ends_reads)
 
     def _forget_open(self, *, ends_reads: bool) -> None:
@@ -129,7 +129,7 @@ class View:
         if self._is_over():
             raise build_timeout()
         is_long = self._takes_turns and time.monotonic() - self._begun > _SECONDS_UNTIL_LONG
-        if is_long and self._turns.breathe(self, self._is_over):
+        if is_long and self._scheduler.yield_control(self, self._is_over):
             raise build_timeout()
 
     def _is_over(self) -> bool:
@@ -222,7 +222,7 @@ class View:
 
     def _ask(self, text: str, ask: Callable[[str, float | None], Iterator[Row]]) -> Iterator[Row]:
         if self._takes_turns:
-            self._turns.leave(self)  # others run while this one waits for the engine
+            self._scheduler.leave(self)  # others run while this one waits for the engine
         begin = self._read_clock()
         rows = ask(text, self._deadline)
         self._spent += self._read_clock() - begin

@@ -45,9 +45,11 @@ TARGET: Final = Iri(_VOCABULARY + "target")
 SOURCE_ID: Final = Iri(_VOCABULARY + "sourceId")
 TARGET_ID: Final = Iri(_VOCABULARY + "targetId")
 NAME: Final = Iri(_VOCABULARY + "name")
-PLACE: Final = Iri(_VOCABULARY + "place")
-"""From a twin to a number below `PLACES` derived from its id: scans go through twins by it."""
-PLACES: Final = 2**14
+BUCKET: Final = Iri(_VOCABULARY + "place")
+"""From a twin to a number below `BUCKETS` derived from its id: scans go through twins by
+it.
+"""
+BUCKETS: Final = 2**14
 
 # --- of interfaces ------------------------------------------------------------------------------
 
@@ -67,7 +69,7 @@ VERSION: Final = Iri(_VOCABULARY + "version")
 WRITE_ID: Final = Iri(_VOCABULARY + "writeId")
 CLAIM: Final = Iri(_VOCABULARY + "claim")
 """On a state: a claim of a writer that holds or waits for the lock; see `engines.claims`."""
-BURIED: Final = Iri(_VOCABULARY + "buried")
+REVOKED: Final = Iri(_VOCABULARY + "buried")
 """On a state: a claim that ended without an answer."""
 SCHEMA_VERSION: Final = Iri(_VOCABULARY + "schemaVersion")
 LAST_POSITION: Final = Iri(_VOCABULARY + "lastPosition")
@@ -165,9 +167,9 @@ def parse_event_iri(iri: str) -> int:
     return int(iri[len(_EVENT) :])
 
 
-def build_place(twin_id: str) -> int:
-    """Return the twin's `PLACE`: similar ids get places far apart."""
-    return int.from_bytes(blake2b(twin_id.encode(), digest_size=2).digest()) % PLACES
+def build_bucket(twin_id: str) -> int:
+    """Return the twin's `BUCKET`: similar ids get places far apart."""
+    return int.from_bytes(blake2b(twin_id.encode(), digest_size=2).digest()) % BUCKETS
 
 
 def build_property_iri(*path: str) -> Iri:

@@ -17,14 +17,14 @@ from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.compiler.pages import is_selective, read_page
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.terms import Row
-from twinframe_storage_rdf.vocabulary import PLACES, build_place
+from twinframe_storage_rdf.vocabulary import BUCKETS, build_bucket
 
 
 class Reader:
     """Answers the starts of `read_page` out of ids, and counts the places it went through."""
 
     def __init__(self, ids: list[str]) -> None:
-        self.keys = sorted((build_place(one), one) for one in ids)
+        self.keys = sorted((build_bucket(one), one) for one in ids)
         self.places = 0
 
     def __call__(self, start: str, count: int) -> Iterator[Row]:
@@ -35,7 +35,7 @@ class Reader:
         wanted = (
             set(map(int, values[1].split()))
             if values
-            else range(int(first[1]) if first else 0, PLACES)
+            else range(int(first[1]) if first else 0, BUCKETS)
         )
         self.places += len(wanted)
         behind = (int(after[1]), after[2]) if after else (-1, "")
@@ -62,7 +62,7 @@ def test_each_row_comes_once_and_in_order(twins: int, part: float) -> None:
 def test_a_page_of_many_twins_looks_at_few_of_them() -> None:
     reader = Reader([f"twin {n}" for n in range(40_000)])
     list(read_page(reader, "?p", "?k", None, 100, 40_000))
-    assert reader.places < PLACES / 100
+    assert reader.places < BUCKETS / 100
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_pages_of_a_store_are_its_scan_while_twins_come_and_go(condition: str) -
     after = None
     while page := list(compiled.run_json(session, {}, after=after, limit=150)):
         keys = [str(key) for _, key in page]
-        assert keys == sorted(keys, key=lambda key: (build_place(key), key))
+        assert keys == sorted(keys, key=lambda key: (build_bucket(key), key))
         assert not {*keys} & {*seen}
         seen += keys
         after = keys[-1]

@@ -27,7 +27,7 @@ from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.plugin import twinframe_query_engine
 from twinframe_storage_rdf.store import RdfStore
 from twinframe_storage_rdf.terms import Row
-from twinframe_storage_rdf.vocabulary import build_place
+from twinframe_storage_rdf.vocabulary import build_bucket
 
 NAMES = GraphNames("test")
 
@@ -118,7 +118,7 @@ def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: Any) -> None:
     everything = list(compiled.run_json(odd_graph.session, {}))
     assert len(everything) > 1
     keys = [str(key) for _, key in everything]
-    assert keys == sorted(set(keys), key=lambda key: (build_place(key), key))
+    assert keys == sorted(set(keys), key=lambda key: (build_bucket(key), key))
     paged = []
     after = None
     while page := list(compiled.run_json(odd_graph.session, {}, after=after, limit=2)):
@@ -245,11 +245,11 @@ def test_the_evaluator_reads_in_batches_never_once_a_row() -> None:
     store = RdfStore(engine, NAMES, shared=False)
     store.open()
 
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         for number in range(200):
             transaction.put_twin(build_twin_record(f"t{number}", model="Room"))
 
-    store.write([work])
+    store.write([apply])
     session, counts = store.session(), []
     text = "MATCH (t) WHERE t.$dtId =~ 't.*' OPTIONAL MATCH p = (t)-->()-->() RETURN t, p"
     for size in (1, 1000):

@@ -20,45 +20,47 @@ class _TransactionLost(Exception):
     """SQLite rolled back the whole transaction while a write ran (disk full, I/O error)."""
 
 
-def commit_works(transaction: X, works: Sequence[Callable[[X], object]]) -> Outcomes:
+def commit_batch(transaction: X, functions: Sequence[Callable[[X], object]]) -> Outcomes:
     """Run each write in a savepoint and commit once; the caller holds the writer lock.
 
     When SQLite rolls back the whole transaction, each write is tried again alone, so that one
     failing write does not fail the others.
     """
     try:
-        return _commit(transaction, works)
+        return _commit(transaction, functions)
     except _TransactionLost:
-        return [outcome for work in works for outcome in _commit_alone(transaction, work)]
+        return [
+            outcome for function in functions for outcome in _commit_alone(transaction, function)
+        ]
     except EngineError as error:
-        return [_fail(transaction, error)] * len(works)
+        return [_fail(transaction, error)] * len(functions)
     finally:
         _roll_back(transaction)
 
 
-def _commit_alone(transaction: X, work: Callable[[X], object]) -> Outcomes:
+def _commit_alone(transaction: X, function: Callable[[X], object]) -> Outcomes:
     try:
-        return _commit(transaction, [work])
+        return _commit(transaction, [function])
     except EngineError as error:
         return [_fail(transaction, error)]
     finally:
         _roll_back(transaction)
 
 
-def _commit(transaction: X, works: Sequence[Callable[[X], object]]) -> Outcomes:
+def _commit(transaction: X, functions: Sequence[Callable[[X], object]]) -> Outcomes:
     connection = transaction.connection
     connection.execute("BEGIN IMMEDIATE")
-    outcomes = [_run(transaction, work, alone=len(works) == 1) for work in works]
+    outcomes = [_run(transaction, function, alone=len(functions) == 1) for function in functions]
     if connection.in_transaction:
         connection.execute("COMMIT")
     return outcomes
 
 
-def _run(transaction: X, work: Callable[[X], object], *, alone: bool) -> Outcome[object]:
+def _run(transaction: X, function: Callable[[X], object], *, alone: bool) -> Outcome[object]:
     connection = transaction.connection
     connection.execute("SAVEPOINT work")
     try:
-        result = work(transaction)
+        result = function(transaction)
     except Exception as error:  # the job runner: a write may fail in any way
         if connection.in_transaction:
             connection.execute("ROLLBACK TO work")

@@ -9,7 +9,7 @@ from typing import Final
 import apsw
 
 from twinframe.errors import ConfigurationError
-from twinframe.runtime.diagnosis.places import NETWORK, find_existing, read_file_system
+from twinframe.runtime.diagnosis.directories import NETWORK, find_existing, read_file_system
 from twinframe_storage_sqlite.checksums import choose_vfs
 from twinframe_storage_sqlite.settings import SqliteSettings
 
@@ -42,7 +42,7 @@ def verify_library(version: str) -> None:
         )
 
 
-def verify_place(directory: Path) -> None:
+def verify_directory(directory: Path) -> None:
     """Raise `ConfigurationError` when the files would be on a network file system."""
     kind = read_file_system(find_existing(directory))
     if kind in NETWORK:

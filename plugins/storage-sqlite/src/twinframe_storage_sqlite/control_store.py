@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from twinframe.storage.base import Outcome, Placement, StoreTraits
-from twinframe.storage.control import ControlStore, ControlWork, RecordKind
+from twinframe.storage.control import ControlStore, ControlWriteFunction, RecordKind
 from twinframe_storage_sqlite.connection import open_reader
 from twinframe_storage_sqlite.control_session import (
     RecordTables,
@@ -70,9 +70,9 @@ class SqliteControlStore(ControlStore):
         except EngineError as error:
             raise build_error(error, self._path) from error
 
-    def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[ControlWriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions and commit them together, under the writer lock."""
-        return self._writer.write(works)
+        return self._writer.write(functions)
 
     def verify(self) -> Sequence[str]:
         """Check the log's checksums, SQLite's integrity, the tables as declared, versions and
@@ -87,9 +87,9 @@ class SqliteControlStore(ControlStore):
             session.close()
 
     def _write_tables(self) -> None:
-        def work(transaction: SqliteControlTransaction) -> None:
+        def apply(transaction: SqliteControlTransaction) -> None:
             write_tables(transaction.connection, self._kinds)
 
-        (outcome,) = self._writer.write([work])
+        (outcome,) = self._writer.write([apply])
         if outcome.error is not None:
             raise outcome.error

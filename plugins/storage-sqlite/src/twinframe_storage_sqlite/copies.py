@@ -66,7 +66,7 @@ def prepare_draft(
         raise
 
 
-def put_in_place(files: DatabaseFiles, settings: SqliteSettings, instance: str) -> None:
+def install_copy(files: DatabaseFiles, settings: SqliteSettings, instance: str) -> None:
     """Replace the database by the draft. Nobody has it open.
 
     NOTE: the order counts. SQLite would replay a remaining log into the new file, so the log is
@@ -95,7 +95,7 @@ def remove_files(files: DatabaseFiles) -> None:
     files.marker.unlink(missing_ok=True)
     _remove_database(files.database)
     _remove_database(files.draft)
-    for path in (files.turn, files.queue):
+    for path in (files.writer_lock, files.queue):
         path.unlink(missing_ok=True)
     for path in files.marker.parent.glob(f"{files.marker.name}.*.part"):
         path.unlink(missing_ok=True)

@@ -29,7 +29,7 @@ class DatabaseFiles:
     wal: Path
     draft: Path
     use: Path
-    turn: Path
+    writer_lock: Path
     queue: Path
     marker: Path
     scratch: Path
@@ -65,7 +65,7 @@ def build_files(directory: str, graph: str) -> DatabaseFiles:
         wal=base / f"{graph}.db-wal",
         draft=base / f"{graph}.db.draft",
         use=base / f"{graph}.use.lock",
-        turn=base / f"{graph}.turn.lock",
+        writer_lock=base / f"{graph}.turn.lock",
         queue=base / f"{graph}.queue.lock",
         marker=base / f"{graph}.initialised",
         scratch=base / f"{graph}.results",

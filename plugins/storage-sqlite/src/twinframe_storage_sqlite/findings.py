@@ -12,9 +12,9 @@ from typing import Final
 import apsw
 
 from twinframe.errors import ConfigurationError, StorageBusy
+from twinframe.runtime.diagnosis.directories import check_directory
 from twinframe.runtime.diagnosis.findings import Finding, build_error, build_fine, build_warning
 from twinframe.runtime.diagnosis.machine import check_clock
-from twinframe.runtime.diagnosis.places import check_directory
 from twinframe_storage_sqlite.ballast import NAME
 from twinframe_storage_sqlite.connection import open_reader, verify_library
 from twinframe_storage_sqlite.files import build_files

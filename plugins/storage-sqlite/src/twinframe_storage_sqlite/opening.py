@@ -23,7 +23,7 @@ from twinframe_storage_sqlite.migrations import (
 )
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import SqlValue
-from twinframe_storage_sqlite.turn import TurnLock
+from twinframe_storage_sqlite.writer_lock import WriterLock
 
 _INSTANCE: Final = "SELECT value FROM meta WHERE key = 'instance'"
 _HAS_CHECKSUMS: Final = "SELECT count(*) FROM meta WHERE key = 'checksums'"
@@ -43,12 +43,12 @@ class FileSchema:
     facts: Mapping[str, SqlValue]
 
 
-def open_turn(files: DatabaseFiles) -> TurnLock:
+def open_writer_lock(files: DatabaseFiles) -> WriterLock:
     """Build the writer lock of the file, creating its directory when it is missing."""
     directory = files.database.parent
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return TurnLock(files.turn, files.queue)
+        return WriterLock(files.writer_lock, files.queue)
     except OSError as error:
         raise ConfigurationError(
             f"Storage__Sqlite__Directory: {directory} cannot be used: {error.strerror}."

@@ -14,7 +14,7 @@ from twinframe.model.values import Node, Relationship
 from twinframe.query.algebra import Direction, LabelExpression
 from twinframe.query.evaluate.labels import compile_labels, find_label_names
 from twinframe.query.reader import GraphReader, Hop
-from twinframe.storage.turns import Turns
+from twinframe.storage.cpu_scheduler import CpuScheduler
 from twinframe_storage_sqlite.labels import LabelSets, read_label_sets
 from twinframe_storage_sqlite.statements import Row, SqlValue, StatementRunner
 
@@ -60,8 +60,8 @@ JOIN interface d ON d.id = c.descendant WHERE a.dtmi = ?"""
 class GraphScans(StatementRunner, GraphReader):
     """Reads for the evaluator; decodes documents, and caches labels until the schema changes."""
 
-    def __init__(self, connection: apsw.Connection, turns: Turns | None = None) -> None:
-        super().__init__(connection, turns)
+    def __init__(self, connection: apsw.Connection, scheduler: CpuScheduler | None = None) -> None:
+        super().__init__(connection, scheduler)
         self._labels: LabelSets = {}
         self._labels_version = -1
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import apsw
 
 from twinframe.errors import QueryTimeout, StorageError, TwinframeError
-from twinframe.storage.turns import Turns, share_turns
+from twinframe.storage.cpu_scheduler import CpuScheduler, share_scheduler
 from twinframe_storage_sqlite.errors import EngineError, build_error
 
 SqlValue = None | int | float | bytes | str
@@ -59,9 +59,9 @@ class StatementRunner:
     end or closed: an open one keeps its snapshot and the WAL from shrinking.
     """
 
-    def __init__(self, connection: apsw.Connection, turns: Turns | None = None) -> None:
+    def __init__(self, connection: apsw.Connection, scheduler: CpuScheduler | None = None) -> None:
         self.connection = connection
-        self._turns = share_turns(0) if turns is None else turns
+        self._scheduler = share_scheduler(0) if scheduler is None else scheduler
         self._cursor = connection.cursor()
         self._open: set[apsw.Cursor] = set()
         self._deadline: float | None = None
@@ -150,7 +150,7 @@ class StatementRunner:
     def _end(self) -> None:
         self.connection.set_progress_handler(None)
         if self._takes_turns:
-            self._turns.leave(self)
+            self._scheduler.leave(self)
         self._deadline, self._cancelled, self._depth, self.is_short = None, False, 0, False
         self._close_open()
         if self.connection.in_transaction:
@@ -245,7 +245,7 @@ class StatementRunner:
             raise QueryTimeout(_LATE)
         # NOTE: here the work on the rows takes long, not the statement.
         is_long = self._takes_turns and time.monotonic() - self._begun > _SECONDS_UNTIL_LONG
-        if is_long and self._turns.breathe(self, self._is_over):
+        if is_long and self._scheduler.yield_control(self, self._is_over):
             raise QueryTimeout(_LATE)
         if self._is_long:  # NOTE: the next statement may be short again
             self._checks, self._is_long = 0, False
@@ -276,7 +276,7 @@ class StatementRunner:
         if self._is_long:
             self._look()
             if self._takes_turns:
-                is_over = self._turns.breathe(self, self._is_over)
+                is_over = self._scheduler.yield_control(self, self._is_over)
                 self._looked = time.monotonic()
                 return is_over
         return self._is_over(now)

@@ -18,16 +18,16 @@ from twinframe.storage.base import (
     Outcome,
     Placement,
     StoreTraits,
-    Work,
+    WriteFunction,
 )
+from twinframe.storage.cpu_scheduler import share_scheduler
 from twinframe.storage.epochs import renew_epoch
 from twinframe.storage.indexes import PropertyIndexes
-from twinframe.storage.turns import share_turns
 from twinframe_storage_sqlite import indexes
 from twinframe_storage_sqlite.connection import open_reader
 from twinframe_storage_sqlite.copies import (
+    install_copy,
     prepare_draft,
-    put_in_place,
     remove_files,
     write_copy,
 )
@@ -79,14 +79,14 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
     def session(self) -> SqliteSession:
         """Open a connection of its own, which cannot write."""
         try:
-            turns = share_turns(self.settings.long_statements)
-            return SqliteSession(open_reader(self._path, self.settings), turns)
+            scheduler = share_scheduler(self.settings.long_statements)
+            return SqliteSession(open_reader(self._path, self.settings), scheduler)
         except EngineError as error:
             raise build_error(error, self._path) from error
 
-    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions and commit them together, under the writer lock."""
-        return self._writer.write(works)
+        return self._writer.write(functions)
 
     def verify(self) -> Sequence[str]:
         """Check the log's checksums, SQLite's integrity and foreign keys, closure and documents."""
@@ -124,7 +124,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
             instance = prepare_draft(
                 self.files, source, _find_faults, _renew_epoch, checksums=checksums
             )
-            put_in_place(self.files, self.settings, instance)
+            install_copy(self.files, self.settings, instance)
 
     def measure(self) -> int:
         """Return the size of the file and its log."""
@@ -153,11 +153,11 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         self._change(lambda connection: indexes.drop_index(connection, name))
 
     def _change(self, change: Callable[[apsw.Connection], object]) -> object:
-        def work(transaction: GraphTransaction) -> object:
+        def apply(transaction: GraphTransaction) -> object:
             assert isinstance(transaction, SqliteTransaction)  # noqa: S101  # our own
             return change(transaction.connection)
 
-        (outcome,) = self.write([work])
+        (outcome,) = self.write([apply])
         if outcome.error is not None:
             raise outcome.error
         return outcome.result

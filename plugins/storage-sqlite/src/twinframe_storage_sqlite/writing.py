@@ -14,17 +14,22 @@ import apsw
 from twinframe.errors import ConfigurationError, StorageDamaged, StorageError, TwinframeError
 from twinframe.storage.base import Outcome
 from twinframe_storage_sqlite.ballast import keep_ballast
-from twinframe_storage_sqlite.commit import commit_works
-from twinframe_storage_sqlite.connection import open_writer, verify_library, verify_place
+from twinframe_storage_sqlite.commit import commit_batch
+from twinframe_storage_sqlite.connection import open_writer, verify_directory, verify_library
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.files import DatabaseFiles
 from twinframe_storage_sqlite.janitor import WalJanitor
-from twinframe_storage_sqlite.opening import FileSchema, open_database, open_settled, open_turn
+from twinframe_storage_sqlite.opening import (
+    FileSchema,
+    open_database,
+    open_settled,
+    open_writer_lock,
+)
 from twinframe_storage_sqlite.remains import find_broken_frame, read_log, settle_remains
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import StatementRunner
-from twinframe_storage_sqlite.turn import TurnLock
 from twinframe_storage_sqlite.using import UseLock
+from twinframe_storage_sqlite.writer_lock import WriterLock
 
 X = TypeVar("X", bound=StatementRunner)
 
@@ -45,7 +50,7 @@ class FileWriter(Generic[X]):
         self._writing = threading.Lock()
         self._transaction: X | None = None
         self.use = UseLock(files.use)
-        self._turn: TurnLock | None = None
+        self._writer_lock: WriterLock | None = None
         self._janitor: WalJanitor | None = None
         self._damage: str | None = None
 
@@ -58,25 +63,25 @@ class FileWriter(Generic[X]):
         or gone.
         """
         verify_library(apsw.sqlite_lib_version())
-        verify_place(self._files.database.parent)
+        verify_directory(self._files.database.parent)
         self._take_use()
         try:
-            turn = open_turn(self._files)
+            writer_lock = open_writer_lock(self._files)
             try:
                 connection = open_settled(self._files, self._settings, schema)
                 if connection is None:
-                    with turn.hold(self._settings.turn_timeout):
+                    with writer_lock.hold(self._settings.turn_timeout):
                         connection = open_database(self._files, self._settings, schema)
                 self._transaction = self._build(connection)
             except BaseException:
-                turn.close()
+                writer_lock.close()
                 raise
         except BaseException:
             self.use.release()
             raise
         if self._settings.ballast_bytes:
             keep_ballast(self._files.database.parent, self._settings.ballast_bytes)
-        self._turn = turn
+        self._writer_lock = writer_lock
         self._janitor = WalJanitor(self._files.wal, self._settings.wal_limit_bytes)
         return connection
 
@@ -84,24 +89,24 @@ class FileWriter(Generic[X]):
         """Close the writing connection and the locks; the last process's close empties the WAL."""
         with self._writing:
             self._drop_connection()
-            if self._turn is not None:
-                self._turn.close()
-            self._turn = self._janitor = None
+            if self._writer_lock is not None:
+                self._writer_lock.close()
+            self._writer_lock = self._janitor = None
             self.use.release()
 
-    def write(self, works: Sequence[Callable[[X], object]]) -> Sequence[Outcome[object]]:
+    def write(self, functions: Sequence[Callable[[X], object]]) -> Sequence[Outcome[object]]:
         """Run the write functions and commit them together, under the writer lock."""
         with self._writing:
             try:
-                return self._write(works)
+                return self._write(functions)
             except TwinframeError as error:
-                return [Outcome(error=error)] * len(works)
+                return [Outcome(error=error)] * len(functions)
 
     def find_log_faults(self, connection: apsw.Connection) -> list[str]:
         """List faults of the log in use; `connection` is any to the same file."""
-        if self._turn is None:
+        if self._writer_lock is None:
             return []
-        with self._writing, self._turn.hold(self._settings.turn_timeout):
+        with self._writing, self._writer_lock.hold(self._settings.turn_timeout):
             log = read_log(connection, self._files.wal)
         fault = find_broken_frame(log, connection.pragma("page_size"))
         return [f"{fault}: stop the service, so that the log is emptied"] if fault else []
@@ -118,14 +123,14 @@ class FileWriter(Generic[X]):
     def _settle(self) -> None:
         settle_remains(self._files, self._settings)
 
-    def _write(self, works: Sequence[Callable[[X], object]]) -> Sequence[Outcome[object]]:
-        if self._turn is None or self._janitor is None:
+    def _write(self, functions: Sequence[Callable[[X], object]]) -> Sequence[Outcome[object]]:
+        if self._writer_lock is None or self._janitor is None:
             raise StorageError(f"The store {self._path} is not open.")
         if self._damage is not None:
             raise StorageDamaged(self._damage)
         transaction = self._transaction or self._open_connection()
-        with self._turn.hold(self._settings.turn_timeout):
-            outcomes = commit_works(transaction, works)
+        with self._writer_lock.hold(self._settings.turn_timeout):
+            outcomes = commit_batch(transaction, functions)
             self._janitor.tidy(transaction.connection)
         self._note_failures(outcomes)
         return outcomes

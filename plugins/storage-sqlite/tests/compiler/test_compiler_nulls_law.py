@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twinframe.query.plan.optimize import optimize
-from twinframe.testing.null_corpora import JOINED, NULLS, PLACES, SOURCES, TESTS, build_null_query
+from twinframe.testing.null_corpora import (
+    FRAMES,
+    JOINED,
+    NULLS,
+    SOURCES,
+    TESTS,
+    build_null_query,
+)
 from twinframe.testing.query_corpora import PARAMETERS
 
 Law = Callable[..., Any]
@@ -39,7 +46,7 @@ def test_sql_and_evaluator_take_a_null_alike(
 @given(
     source=st.sampled_from(SOURCES),
     condition=CONDITIONS,
-    place=st.sampled_from(PLACES),
+    place=st.sampled_from(FRAMES),
 )
 def test_generated_conditions_on_nulls_are_answered_alike(
     law: Law, odd_graph: Any, source: str, condition: str, place: str

@@ -78,7 +78,7 @@ class Billing:
         """Publish the prices, if they have changed. Call it once, before all else."""
         now = self._context.clock()
         return await self._context.runner.write(
-            lambda work: publish_prices(work, self.offers.prices, self._currency, now)
+            lambda transaction: publish_prices(transaction, self.offers.prices, self._currency, now)
         )
 
     async def read_prices(self, month: Month) -> PriceBook:
@@ -95,7 +95,7 @@ class Billing:
         kind = _read_scope_type(scope)
         account_id = build_id("bill")
 
-        def work(transaction: ControlTransaction) -> BillingAccount:
+        def apply(transaction: ControlTransaction) -> BillingAccount:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, WRITE, now).path
 
@@ -121,14 +121,14 @@ class Billing:
                 transaction, actor, request, now, ACCOUNTS, create
             )
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def update_account(
         self, actor: Actor, account_id: str, draft: AccountDraft
     ) -> BillingAccount:
         """Replace the contents of an account. Needs `billing/write` at its scope."""
 
-        def work(transaction: ControlTransaction) -> BillingAccount:
+        def apply(transaction: ControlTransaction) -> BillingAccount:
             before, path = self._admit(transaction, actor, account_id, WRITE)
             after = replace(
                 before,
@@ -141,7 +141,7 @@ class Billing:
             self._note(transaction, actor, "update", path, before, after)
             return after
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def close_account(self, actor: Actor, account_id: str) -> BillingAccount:
         """Close an account, which pays for nothing from now on but still owes. Repeating changes
@@ -150,14 +150,14 @@ class Billing:
         Needs `billing/write` at its scope.
         """
 
-        def work(transaction: ControlTransaction) -> BillingAccount:
+        def apply(transaction: ControlTransaction) -> BillingAccount:
             before, path = self._admit(transaction, actor, account_id, WRITE)
             after = close_account(transaction, account_id, self._find_moment(transaction))
             if after != before:
                 self._note(transaction, actor, "close", path, before, after)
             return after
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def read_account(self, actor: Actor, account_id: str) -> BillingAccount:
         """One account. Needs `billing/read` at its scope."""

@@ -114,7 +114,9 @@ class UsageSampler:
         if span is None or usage is None:
             return False
         sample = build_last(span, usage, await self._find_now(span_id))
-        return await self._runner.write(lambda work: record_sample(work, span_id, sample))
+        return await self._runner.write(
+            lambda transaction: record_sample(transaction, span_id, sample)
+        )
 
     def _find_due(self, after: str) -> Callable[[ControlSession], tuple[list[Span], str | None]]:
         """Find those of the next spans not measured in the present period, and where to
@@ -135,7 +137,9 @@ class UsageSampler:
             return False
         at = await self._find_now(span.id)
         sample = Sample(find_period(at, self._seconds), self._seconds, at, usage)
-        return await self._runner.write(lambda work: record_sample(work, span.id, sample))
+        return await self._runner.write(
+            lambda transaction: record_sample(transaction, span.id, sample)
+        )
 
     async def _read_meter(self, span: Span) -> Usage | None:
         try:
@@ -175,7 +179,7 @@ class Settlement:
         last = find_month(read_seconds(self._clock()) - self._wait).previous()
         closed = await self._runner.read(find_closed)
         if closed is None or closed < last:
-            closed = await self._runner.write(lambda work: close_month(work, last))
+            closed = await self._runner.write(lambda transaction: close_month(transaction, last))
         if closed == self._settled:  # PERF: no account opened since owes for a closed month
             return 0
         settled, after = 0, ""
@@ -195,7 +199,9 @@ class Settlement:
         return read
 
     async def _settle(self, account: BillingAccount, closed: Month) -> int:
-        done = await self._runner.read(lambda work: list_settled_months(work, account.id, 1))
+        done = await self._runner.read(
+            lambda transaction: list_settled_months(transaction, account.id, 1)
+        )
         first = done[0].next() if done else find_month(account.interval.begin)
         last = closed
         if account.closed_at is not None:
@@ -204,8 +210,8 @@ class Settlement:
         for month in list_months(first, last):
             statement = await build_statement(self._runner, account, month, self._clock())
 
-            def keep(work: ControlTransaction) -> bool:
-                return keep_statement(work, statement)  # noqa: B023  (run before the next)
+            def keep(transaction: ControlTransaction) -> bool:
+                return keep_statement(transaction, statement)  # noqa: B023  (run before the next)
 
             settled += await self._runner.write(keep)
         return settled
@@ -276,11 +282,15 @@ class StatementDelivery:
         return True
 
     async def _send(self, delivery: Delivery) -> str:
-        account = await self._runner.read(lambda work: read_account(work, delivery.account_id))
+        account = await self._runner.read(
+            lambda transaction: read_account(transaction, delivery.account_id)
+        )
         provider = self._providers.find(account.provider)
         if not account.reference:
             reference = await provider.open_account(account, account.id)
-            account = await self._runner.write(lambda work: _refer(work, account.id, reference))
+            account = await self._runner.write(
+                lambda transaction: _refer(transaction, account.id, reference)
+            )
         body = await self._runner.read(
             lambda session: session.read(kinds.BILLING_STATEMENT.name, delivery.id)
         )
@@ -289,16 +299,16 @@ class StatementDelivery:
         return await provider.send(account, body.body, delivery.id)
 
     async def _note(self, delivery_id: str, change: Callable[[Delivery], Delivery]) -> None:
-        def write(work: ControlTransaction) -> None:
-            stored = DELIVERIES.read(work, delivery_id)
+        def write(transaction: ControlTransaction) -> None:
+            stored = DELIVERIES.read(transaction, delivery_id)
             if stored is not None and stored.state is DeliveryState.PENDING:
                 noted = replace(change(stored), attempts=stored.attempts + 1)
-                DELIVERIES.replace(work, noted)
+                DELIVERIES.replace(transaction, noted)
 
         await self._runner.write(write)
 
 
-def _refer(work: ControlTransaction, account_id: str, reference: str) -> BillingAccount:
-    account = replace(read_account(work, account_id), reference=reference)
-    ACCOUNTS.replace(work, account)
+def _refer(transaction: ControlTransaction, account_id: str, reference: str) -> BillingAccount:
+    account = replace(read_account(transaction, account_id), reference=reference)
+    ACCOUNTS.replace(transaction, account)
     return account

@@ -22,7 +22,7 @@ from twinframe.http.exchange import Receive, Scope, Send
 from twinframe.http.guard import write_answer
 from twinframe.mcp.access import (
     CURRENT_CALLER,
-    CURRENT_ERRAND,
+    CURRENT_REQUEST_INFO,
     GateAccess,
     OpenAccess,
     ToolAccess,
@@ -73,7 +73,7 @@ class _CurrentAccess:
         journal = _SERVED.get().journal
         if not journal.audits:
             return
-        caller, errand = CURRENT_CALLER.get(), CURRENT_ERRAND.get()
+        caller, request_info = CURRENT_CALLER.get(), CURRENT_REQUEST_INFO.get()
         change = Change(
             time(),
             "" if caller is None else caller.subject,
@@ -82,8 +82,8 @@ class _CurrentAccess:
             "MCP",
             tool,
             200 if done else 400,
-            "" if errand is None else errand.request_id,
-            "" if errand is None else errand.client,
+            "" if request_info is None else request_info.request_id,
+            "" if request_info is None else request_info.client,
         )
         journal.note_change(change)
 
@@ -153,8 +153,8 @@ class HostedMcpEndpoint(McpEndpoint):
         gate = tenant.gate
         access = OpenAccess(self._audit) if gate is None else GateAccess(gate)
         guard = AccessGuard(gate, self._settings)
-        async with tenant.use() as edge:
-            graph = cast("Graph", edge.graph)
+        async with tenant.use() as api:
+            graph = cast("Graph", api.graph)
             token = _SERVED.set(_Served(graph, guard, access, tenant.journal))
             try:
                 yield

@@ -23,9 +23,9 @@ _FORM: Final = "%Y%m%dT%H%M%S.%fZ"
 _CLOSING_SECONDS: Final = 5.0
 
 
-def list_backups(place: Path) -> list[Path]:
+def list_backups(directory: Path) -> list[Path]:
     """The backups of a graph, oldest first."""
-    found = [path for path in (place / "backups").glob(f"*{_SUFFIX}") if _read_moment(path)]
+    found = [path for path in (directory / "backups").glob(f"*{_SUFFIX}") if _read_moment(path)]
     return sorted(found)
 
 
@@ -42,7 +42,7 @@ def make_backup(installation: Installation, catalog: Catalog, entry: CatalogEntr
             raise InvalidArgument(f"The graph {entry.resource_id} is served no more.")
         store.open()
     try:
-        folder = catalog.build_place(entry.resource_id, entry.incarnation) / "backups"
+        folder = catalog.build_directory(entry.resource_id, entry.incarnation) / "backups"
         folder.mkdir(mode=0o700, exist_ok=True)
         target = folder / f"{datetime.now(UTC).strftime(_FORM)}{_SUFFIX}"
         backups.back_up(target)
@@ -51,32 +51,34 @@ def make_backup(installation: Installation, catalog: Catalog, entry: CatalogEntr
     return target
 
 
-def is_due(place: Path, retention_days: int, interval: float) -> bool:
+def is_due(directory: Path, retention_days: int, interval: float) -> bool:
     """Whether it is time for another backup."""
     if not retention_days:
         return False
     # NOTE: one from the future was made before the clock was set back, and counts for no day.
     ages = [
-        datetime.now(UTC) - moment for path in list_backups(place) if (moment := _read_moment(path))
+        datetime.now(UTC) - moment
+        for path in list_backups(directory)
+        if (moment := _read_moment(path))
     ]
     return not any(timedelta(0) <= age < timedelta(seconds=interval) for age in ages)
 
 
-def prune_backups(place: Path, retention_days: int) -> list[Path]:
+def prune_backups(directory: Path, retention_days: int) -> list[Path]:
     """Delete backups that are past their retention, and unfinished ones.
 
     The newest one stays, whatever its age, unless none are to be kept at all. Manual backups stay
     for a day even then.
     """
-    found = list_backups(place)
+    found = list_backups(directory)
     oldest = datetime.now(UTC) - timedelta(days=max(retention_days, 1))
     old = [path for path in found if (_read_moment(path) or oldest) < oldest]
     if retention_days and len(old) == len(found):
         old = old[:-1]
     for path in old:
         path.unlink(missing_ok=True)
-    remove_unfinished(place / "backups")
-    for path in (place / "backups").glob(f"*{_SUFFIX}.part*"):  # of releases before locks
+    remove_unfinished(directory / "backups")
+    for path in (directory / "backups").glob(f"*{_SUFFIX}.part*"):  # of releases before locks
         with suppress(FileNotFoundError):
             made = datetime.fromtimestamp(path.stat().st_mtime, UTC)
             if datetime.now(UTC) - made > timedelta(days=1):
@@ -84,12 +86,12 @@ def prune_backups(place: Path, retention_days: int) -> list[Path]:
     return old
 
 
-def find_backup(place: Path, name: str) -> Path:
+def find_backup(directory: Path, name: str) -> Path:
     """Return the backup of this name, or the file at this path.
 
     Raises `InvalidArgument` for none.
     """
-    known = {path.stem: path for path in list_backups(place)}
+    known = {path.stem: path for path in list_backups(directory)}
     if name in known or name.removesuffix(_SUFFIX) in known:
         return known[name.removesuffix(_SUFFIX)]
     if Path(name).is_file():
@@ -111,11 +113,11 @@ def restore_backup(
         entry = change.served
         if entry is None:
             raise InvalidArgument(f"No graph {resource_id!r} is served here.")
-        place = change.place
-        source = find_backup(place, name)
+        directory = change.directory
+        source = find_backup(directory, name)
         store = installation.build_store(entry.store)
         backups = require_backups(store, installation)
-        before = _back_up_before(store, backups, place)
+        before = _back_up_before(store, backups, directory)
         offline = replace(entry, availability=Availability.OFFLINE)
         change.serve(offline)
     generation = entry.generation
@@ -144,9 +146,9 @@ def require_backups(store: GraphStore, installation: Installation) -> Backups:
     )
 
 
-def _back_up_before(store: GraphStore, backups: Backups, place: Path) -> Path | None:
+def _back_up_before(store: GraphStore, backups: Backups, directory: Path) -> Path | None:
     """Back up the data that a restore is going to replace, if they can still be read."""
-    folder = place / "backups"
+    folder = directory / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
     target = folder / f"{datetime.now(UTC).strftime(_FORM)}{_SUFFIX}"
     with suppress(StorageError):

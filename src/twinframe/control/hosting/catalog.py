@@ -161,7 +161,7 @@ class Catalog:
         pairs = {tuple(name.split(".", 1)) for name in names if "." in name}
         return sorted((pair[0], pair[1]) for pair in pairs)
 
-    def build_place(self, resource_id: str, incarnation: str) -> Path:
+    def build_directory(self, resource_id: str, incarnation: str) -> Path:
         """Return the directory of a graph. Raises `InvalidArgument` for an impossible name."""
         if not is_resource_id(resource_id) or not _INCARNATION.fullmatch(incarnation):
             raise InvalidArgument(f"{resource_id!r} of {incarnation!r} cannot name a hosted graph.")
@@ -174,10 +174,10 @@ class Catalog:
         Raises `FenceLost` after a call with a higher fence, `StorageBusy` when another process
         holds it for long.
         """
-        place = self.build_place(resource_id, incarnation)
+        directory = self.build_directory(resource_id, incarnation)
         self.prepare()
         with self._hold(resource_id):
-            path = place / _RECORD
+            path = directory / _RECORD
             record = _read_entry(path)
             if record is not None and fence < record.fence:
                 raise FenceLost(
@@ -188,7 +188,7 @@ class Catalog:
                 record = replace(record, fence=fence)
                 _write_entry(path, record)
             served = self._served / f"{resource_id}.json"
-            yield CatalogChange(place, served, record, _read_entry(served))
+            yield CatalogChange(directory, served, record, _read_entry(served))
 
     @contextmanager
     def changing_served(self, resource_id: str) -> Iterator[CatalogChange]:
@@ -199,7 +199,7 @@ class Catalog:
         found = self.find(resource_id)
         if found is None:
             raise InvalidArgument(f"No graph {resource_id!r} is served here.")
-        record = _read_entry(self.build_place(resource_id, found.incarnation) / _RECORD)
+        record = _read_entry(self.build_directory(resource_id, found.incarnation) / _RECORD)
         fence = found.fence if record is None else record.fence
         with self.changing(resource_id, found.incarnation, fence) as change:
             yield change
@@ -215,11 +215,11 @@ class Catalog:
             resource_id = _read_owner(path, self._served)
             with self._hold(resource_id):  # it is not being written
                 path.unlink(missing_ok=True)
-        for place in self._graphs.iterdir():
-            if _is_left_over(place):
-                with self._hold(place.name.split(".", 1)[0]):
-                    if _is_left_over(place):  # and it is not just about to be recorded
-                        shutil.rmtree(place, ignore_errors=True)
+        for directory in self._graphs.iterdir():
+            if _is_left_over(directory):
+                with self._hold(directory.name.split(".", 1)[0]):
+                    if _is_left_over(directory):  # and it is not just about to be recorded
+                        shutil.rmtree(directory, ignore_errors=True)
 
     @contextmanager
     def keeping(self, entry: CatalogEntry) -> Iterator[bool]:
@@ -249,7 +249,7 @@ class Catalog:
 class CatalogChange:
     """One graph, locked for changes. `record` is None if it has no data."""
 
-    place: Path
+    directory: Path
     _address: Path
     record: CatalogEntry | None
     served: CatalogEntry | None
@@ -259,13 +259,13 @@ class CatalogChange:
         """Return whether the address belongs to this incarnation."""
         if self.served is None:
             return False
-        return f"{self.served.resource_id}.{self.served.incarnation}" == self.place.name
+        return f"{self.served.resource_id}.{self.served.incarnation}" == self.directory.name
 
     def begin(self, entry: CatalogEntry) -> None:
         """Record the graph, before any of its data are created."""
-        self.place.mkdir(mode=0o700, exist_ok=True)
-        _write_entry(self.place / _RECORD, entry)
-        _sync_directory(self.place.parent)
+        self.directory.mkdir(mode=0o700, exist_ok=True)
+        _write_entry(self.directory / _RECORD, entry)
+        _sync_directory(self.directory.parent)
         self.record = entry
 
     def serve(self, entry: CatalogEntry) -> None:
@@ -277,7 +277,7 @@ class CatalogChange:
             raise StorageBusy(
                 f"The address of {entry.resource_id} still belongs to {self.served.incarnation}."
             )
-        _write_entry(self.place / _RECORD, entry)
+        _write_entry(self.directory / _RECORD, entry)
         _write_entry(self._address, entry)
         self.record = self.served = entry
 
@@ -292,11 +292,11 @@ class CatalogChange:
         """Remove the record and everything next to it, after the data are removed."""
         for unfinished in self._address.parent.glob(f"{self._address.name}.*{_PART}"):
             unfinished.unlink(missing_ok=True)  # of a process that was killed in `serve`
-        gone = self.place.with_name(self.place.name + _GONE)
+        gone = self.directory.with_name(self.directory.name + _GONE)
         shutil.rmtree(gone, ignore_errors=True)
-        if self.place.exists():
-            self.place.rename(gone)
-            _sync_directory(self.place.parent)
+        if self.directory.exists():
+            self.directory.rename(gone)
+            _sync_directory(self.directory.parent)
             shutil.rmtree(gone, ignore_errors=True)
         self.record = None
 
@@ -357,8 +357,10 @@ def _parse_entry(content: bytes, path: str) -> CatalogEntry:
     return entry
 
 
-def _is_left_over(place: Path) -> bool:
-    return place.name.endswith(_GONE) or (place.is_dir() and not (place / _RECORD).exists())
+def _is_left_over(directory: Path) -> bool:
+    return directory.name.endswith(_GONE) or (
+        directory.is_dir() and not (directory / _RECORD).exists()
+    )
 
 
 def _read_owner(path: Path, served: Path) -> str:

@@ -1,7 +1,7 @@
 """Request routing to hosted graphs: by path `/graphs/{id}/...`, or by host `{id}.{domain}`.
 
 Only the address names a graph; responders, permissions and links below it are those of that graph
-alone. `app` supplies the graphs.
+alone. `control.hosting.service` supplies the graphs.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from falcon.asgi import Request, Response
 
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
-from twinframe.control.hosting.edge import HOSTED, build_hosted_edge
+from twinframe.control.hosting.api_context import HOSTED, build_hosted_edge
 from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
-from twinframe.http.access import build_errand, find_needed, find_public, identify, is_public
+from twinframe.http.access import build_request_info, find_needed, find_public, identify, is_public
+from twinframe.http.api_context import GraphApiContext, never
 from twinframe.http.application import Lifespan, build_falcon
 from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import DOCUMENT, WELL_KNOWN
-from twinframe.http.edge import Edge, never
 from twinframe.http.errors import (
-    EdgeError,
     ErrorAnswer,
+    HttpError,
     build_answer,
     build_status,
 )
@@ -45,7 +45,7 @@ _CHARGE: Final = b"query-charge"
 _MCP: Final = "Mcp_Message"
 
 
-class TooManyConnections(EdgeError):
+class TooManyConnections(HttpError):
     """The graph has as many requests under way as its owner allows."""
 
     code = "TooManyRequests"
@@ -105,7 +105,7 @@ class Tenant(Protocol):
     def journal(self) -> Journal:
         """Its statistics and audit log."""
 
-    def use(self) -> AbstractAsyncContextManager[Edge]:
+    def use(self) -> AbstractAsyncContextManager[GraphApiContext]:
         """Open the graph and count it as in use within the context.
 
         Raises `TooManyConnections`, or `StorageError` if it cannot be opened now; also inside the
@@ -138,18 +138,18 @@ class Assistants(Protocol):
 class Visit:
     """One request to a hosted graph, for its responder and its journal."""
 
-    __slots__ = ("charge", "edge", "exchange", "gate", "journal", "route", "send_on", "status")
+    __slots__ = ("api", "charge", "exchange", "gate", "journal", "route", "send_on", "status")
 
     def __init__(
         self,
         exchange: Exchange,
-        edge: Edge,
+        api: GraphApiContext,
         gate: Gate | None,
         send: Send,
         journal: Journal | None = None,
     ) -> None:
         self.exchange = exchange
-        self.edge = edge
+        self.api = api
         self.gate = gate
         self.journal = journal
         self.send_on = send
@@ -201,9 +201,9 @@ class HostedService:
         self._base = [part for part in settings.server.base_path.lower().split("/") if part]
         self._is_draining: Callable[[], bool] = never
         self._assistants: Assistants | None = None
-        self.edge = build_hosted_edge(settings, routes, self._is_ready, bodies)
+        self.api = build_hosted_edge(settings, routes, self._is_ready, bodies)
         admit = partial(bind_responder, gate is not None, rates)
-        self._app = cast("Asgi", build_falcon(self.edge, routes, Lifespan((), ()), admit))
+        self._app = cast("Asgi", build_falcon(self.api, routes, Lifespan((), ()), admit))
 
     def serves(self, scope: Scope) -> bool:
         """Whether the address is that of a hosted graph, existing or not."""
@@ -236,7 +236,7 @@ class HostedService:
             return
         if address.resource_id is None or is_public(scope, self._public):
             # SEC: answered without checking whether the graph exists.
-            scope[VISIT] = Visit(exchange, self.edge, None, send)
+            scope[VISIT] = Visit(exchange, self.api, None, send)
             try:
                 await self._app(scope, receive, send)
             finally:
@@ -257,7 +257,7 @@ class HostedService:
             return None
         exchange: Exchange = scope[SCOPE_KEY]
         target = exchange.target
-        metadata = self.edge.discovery.build_address(exchange, target.base)
+        metadata = self.api.discovery.build_address(exchange, target.base)
         path = "".join(f"/{segment}" for segment in target.segments)
         return self._assistants.find_scope(scope, target.base, path, metadata)
 
@@ -278,7 +278,9 @@ class HostedService:
         gate = tenant.gate
         if gate is not None and exchange.caller is not None:
             # SEC: a caller without any permission gets the same answer as for a missing graph.
-            exchange.caller = await gate.enter(exchange.caller, partial(build_errand, exchange))
+            exchange.caller = await gate.enter(
+                exchange.caller, partial(build_request_info, exchange)
+            )
             if exchange.caller is None:
                 raise GraphNotFound
         exchange.graph = resource_id
@@ -290,8 +292,8 @@ class HostedService:
                     seconds = perf_counter() - exchange.started
                     tenant.journal.note_answer(_MCP, exchange.status or 499, seconds, 0.0)
             return
-        async with tenant.use() as edge:
-            visit = scope[VISIT] = Visit(exchange, edge, gate, send, tenant.journal)
+        async with tenant.use() as api:
+            visit = scope[VISIT] = Visit(exchange, api, gate, send, tenant.journal)
             try:
                 await self._app(scope, receive, visit.send)
             finally:
@@ -305,7 +307,7 @@ class HostedService:
     def _build_answer(self, exchange: Exchange, error: TwinframeError) -> ErrorAnswer:
         if not isinstance(error, Unauthenticated):
             return build_answer(error)
-        return self.edge.discovery.build_unauthorized(exchange)
+        return self.api.discovery.build_unauthorized(exchange)
 
     async def _is_ready(self) -> bool:
         return not self._is_draining()
@@ -367,9 +369,9 @@ def bind_responder(
             if caller is None or visit.gate is None:  # a mistake in the wiring admits no request
                 raise Unauthenticated("the request came past the layer that authenticates")
             if needed is not None:
-                await visit.gate.authorize(caller, needed, build_errand(visit.exchange))
+                await visit.gate.authorize(caller, needed, build_request_info(visit.exchange))
             visit.exchange.gate = visit.gate
-        await responder(visit.edge, request, response, **parameters)
+        await responder(visit.api, request, response, **parameters)
 
     return run if rates is None else limit_responder(rates, find_kind(route), run)
 
@@ -386,8 +388,8 @@ def _changes(route: Route) -> bool:
 
 def _build_change(exchange: Exchange, route: Route, status: int) -> Change:
     caller = exchange.caller
-    errand = build_errand(exchange)
-    method, _, path = errand.action.partition(" ")
+    request_info = build_request_info(exchange)
+    method, _, path = request_info.action.partition(" ")
     return Change(
         time(),
         "" if caller is None else caller.subject,
@@ -396,6 +398,6 @@ def _build_change(exchange: Exchange, route: Route, status: int) -> Change:
         method,
         path,
         status,
-        errand.request_id,
-        errand.client,
+        request_info.request_id,
+        request_info.client,
     )

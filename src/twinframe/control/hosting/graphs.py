@@ -20,17 +20,17 @@ from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntr
 from twinframe.control.hosting.endpoint import TooManyConnections
 from twinframe.control.hosting.journal import GraphJournal, Unwritten
 from twinframe.control.hosting.load import SharedCount
-from twinframe.control.hosting.marks import WorkMark, is_left
 from twinframe.control.hosting.quotas import GraphQuotas, QuotaRunner, SharedCounter
+from twinframe.control.hosting.unfinished import UnfinishedMark, is_left
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
 from twinframe.graph.background.service import BackgroundService
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
-from twinframe.graph.transfer.locations.locations import build_places
+from twinframe.graph.transfer.locations.locations import build_locations
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.triple_support import build_triple_support
-from twinframe.http.edge import Edge
+from twinframe.http.api_context import GraphApiContext
 from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.storage.base import GraphStore
@@ -46,7 +46,7 @@ _FORCED_SECONDS: Final = 5.0
 _PAUSE: Final = 0.02
 
 BuildGate = Callable[[str], Gate | None]
-BuildEdge = Callable[[Graph], Edge]
+BuildEdge = Callable[[Graph], GraphApiContext]
 BuildHost = Callable[[str], str]
 
 
@@ -56,12 +56,12 @@ class OpenGraph:
 
     store: GraphStore
     runner: StoreRunner
-    edge: Edge
+    api: GraphApiContext
     load: SharedCount
     quotas: GraphQuotas
     background: BackgroundService
     delivery: RouteKind
-    mark: WorkMark
+    mark: UnfinishedMark
 
     @property
     def is_idle(self) -> bool:
@@ -92,9 +92,9 @@ class HostedTenant:
     def __init__(self, owner: HostedGraphs, entry: CatalogEntry, gate: Gate | None) -> None:
         self.entry = entry
         self.gate = gate
-        place = owner.catalog.build_place(entry.resource_id, entry.incarnation)
-        self.place = place
-        self.journal = GraphJournal(place, entry.settings)
+        directory = owner.catalog.build_directory(entry.resource_id, entry.incarnation)
+        self.directory = directory
+        self.journal = GraphJournal(directory, entry.settings)
         self.users = 0
         self.opened: OpenGraph | None = None
         self.opening: asyncio.Task[OpenGraph] | None = None
@@ -126,7 +126,7 @@ class HostedTenant:
         return GraphUse(self, self._owner)
 
 
-class GraphUse(AbstractAsyncContextManager[Edge]):
+class GraphUse(AbstractAsyncContextManager[GraphApiContext]):
     """One request at a graph: counted, and ended when the graph is withdrawn and its grace is over.
 
     PERF: a class; two generators and a `timeout` for it took 15 us a request.
@@ -142,7 +142,7 @@ class GraphUse(AbstractAsyncContextManager[Edge]):
         self._task: asyncio.Task[object] | None = None
         self._cancelling = 0
 
-    async def __aenter__(self) -> Edge:
+    async def __aenter__(self) -> GraphApiContext:
         """Open the graph if it is not open, and count this use."""
         tenant = self._tenant
         if tenant.entry.availability is Availability.OFFLINE:
@@ -158,7 +158,7 @@ class GraphUse(AbstractAsyncContextManager[Edge]):
         self._task = asyncio.current_task()
         self._cancelling = 0 if self._task is None else self._task.cancelling()
         tenant.uses.add(self)
-        return opened.edge
+        return opened.api
 
     async def __aexit__(
         self,
@@ -193,7 +193,7 @@ class HostedGraphs:
         installation: Installation,
         catalog: Catalog,
         build_gate: BuildGate,
-        build_edge: BuildEdge,
+        build_api_context: BuildEdge,
         instruments: Instruments | None = None,
         endpoints: Endpoints = NO_ENDPOINTS,
         build_host: BuildHost = str,
@@ -212,7 +212,7 @@ class HostedGraphs:
         self._settings = installation.settings
         self._most = installation.settings.hosting.max_open_graphs
         self._build_gate = build_gate
-        self._build_edge = build_edge
+        self._build_edge = build_api_context
         self._tenants: OrderedDict[str, HostedTenant] = OrderedDict()
         self._open = 0
         self._leaving: set[asyncio.Task[None]] = set()
@@ -248,7 +248,7 @@ class HostedGraphs:
         """End all event streams."""
         for tenant in self._tenants.values():
             if tenant.opened is not None:
-                tenant.opened.edge.graph.event_streams.end()
+                tenant.opened.api.graph.event_streams.end()
 
     def find(self, resource_id: str) -> HostedTenant | None:
         """Return the graph as the catalog has it at this moment."""
@@ -301,7 +301,7 @@ class HostedGraphs:
 
     def _open_store(self, tenant: HostedTenant) -> OpenGraph:
         """PERF: in a thread, with all that the first request would otherwise open on the loop."""
-        settings, place = self._settings, tenant.place
+        settings, directory = self._settings, tenant.directory
         store = self._installation.build_store(tenant.entry.store)
         with self.catalog.keeping(tenant.entry) as served:
             if not served:
@@ -311,14 +311,16 @@ class HostedGraphs:
             undo.callback(store.close)
             engine = self._installation.build_query_engine(store)
             try:
-                load = SharedCount(place / "load", settings.server.workers)
+                load = SharedCount(directory / "load", settings.server.workers)
                 undo.callback(load.close)
-                counter = SharedCounter(place / "operations", settings.server.workers)
+                counter = SharedCounter(directory / "operations", settings.server.workers)
                 undo.callback(counter.close)
-                mark = WorkMark(place)
+                mark = UnfinishedMark(directory)
                 undo.callback(mark.close, has_work=True)
             except OSError as error:
-                raise StorageError(f"The counters in {place} cannot be had: {error}.") from error
+                raise StorageError(
+                    f"The counters in {directory} cannot be had: {error}."
+                ) from error
             quotas = GraphQuotas(tenant.entry.settings, counter)
             runner = QuotaRunner(store, settings.storage, quotas, self._instruments)
             store.memory = self._memory
@@ -332,14 +334,14 @@ class HostedGraphs:
                 host=self._build_host(tenant.entry.resource_id),
                 graph_id=tenant.entry.resource_id,
                 endpoints=self._endpoints,
-                places=build_places(settings.jobs, tenant.entry.resource_id),
+                locations=build_locations(settings.jobs, tenant.entry.resource_id),
                 memory=self._memory,
             )
-            edge = self._build_edge(graph)
+            api = self._build_edge(graph)
             runner.prepare()
             undo.pop_all()
-        background = BackgroundService(runner, graph.work, settings)
-        return OpenGraph(store, runner, edge, load, quotas, background, graph.delivery, mark)
+        background = BackgroundService(runner, graph.background_tasks, settings)
+        return OpenGraph(store, runner, api, load, quotas, background, graph.delivery, mark)
 
     async def _make_room(self) -> None:
         """Take a slot, closing the longest unused graph if there is none left."""
@@ -464,7 +466,7 @@ class HostedGraphs:
 
     def _list_left(self) -> list[CatalogEntry]:
         served = self.catalog.list_served()
-        build = self.catalog.build_place
+        build = self.catalog.build_directory
         return [
             entry
             for entry in served

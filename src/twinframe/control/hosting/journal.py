@@ -49,15 +49,15 @@ class Unwritten:
 
 
 class GraphJournal:
-    """The journal of the graph whose directory is `place`, for one worker of several.
+    """The journal of the graph whose directory is `directory`, for one worker of several.
 
     Totals are kept for every graph, as usage is billed by them; days and operations only where the
     owner wants analytics. Counts of other workers in the last seconds are not included yet.
     """
 
-    def __init__(self, place: Path, settings: HostedSettings) -> None:
+    def __init__(self, directory: Path, settings: HostedSettings) -> None:
         self.settings = settings
-        self._place = place
+        self._directory = directory
         self._unwritten = Unwritten()
         self._day = ""
         self._file: int | None = None
@@ -93,20 +93,20 @@ class GraphJournal:
             # PERF: one `write` to a file that stays open takes 3 us; several workers may append.
             os.write(self._open_day(time_text[:10]), line)
         except OSError as error:
-            _log.error("A change could not be written to %s: %s", self._place / AUDIT, error)
+            _log.error("A change could not be written to %s: %s", self._directory / AUDIT, error)
 
     async def read_changes(
         self, day: str, offset: int, limit: int
     ) -> tuple[list[bytes], int | None]:
         """Return whole lines of the day's file from `offset`, and the offset of the next one."""
         return await asyncio.to_thread(
-            read_lines, self._place / AUDIT / f"{day}.jsonl", offset, limit
+            read_lines, self._directory / AUDIT / f"{day}.jsonl", offset, limit
         )
 
     def _open_day(self, day: str) -> int:
         if self._file is None or self._day != day:
             self._close_file()
-            path = self._place / AUDIT / f"{day}.jsonl"
+            path = self._directory / AUDIT / f"{day}.jsonl"
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             self._file, self._day = os.open(path, flags, 0o600), day
         return self._file
@@ -139,7 +139,7 @@ class GraphJournal:
         if not self.settings.analytics:
             return None
         await asyncio.to_thread(self.write, self.take())
-        return orjson.dumps(await asyncio.to_thread(read_statistics, self._place))
+        return orjson.dumps(await asyncio.to_thread(read_statistics, self._directory))
 
     def take(self) -> Unwritten:
         """Return and reset the counts to be written.
@@ -154,14 +154,14 @@ class GraphJournal:
         if not unwritten.operations:
             return
         try:
-            with _turn(self._place):
-                document = read_statistics(self._place)
+            with _turn(self._directory):
+                document = read_statistics(self._directory)
                 _add(document, unwritten, detailed=self.settings.analytics)
-                write_statistics(self._place, document)
+                write_statistics(self._directory, document)
         except FileNotFoundError:
             return  # the graph is gone, with its statistics
         except OSError as error:
-            _log.warning("The statistics of %s are not written: %s", self._place, error)
+            _log.warning("The statistics of %s are not written: %s", self._directory, error)
 
     def close(self) -> None:
         """Write the remaining counts, and close the file."""
@@ -169,24 +169,24 @@ class GraphJournal:
         self._close_file()
 
 
-def prepare_journal(place: Path) -> None:
+def prepare_journal(directory: Path) -> None:
     """Create the files that the journal of a new graph needs."""
-    (place / AUDIT).mkdir(mode=0o700, exist_ok=True)
+    (directory / AUDIT).mkdir(mode=0o700, exist_ok=True)
 
 
-def prune_journal(place: Path, audit_days: int, statistics_days: int) -> None:
+def prune_journal(directory: Path, audit_days: int, statistics_days: int) -> None:
     """Delete older days."""
     oldest = _render_day(audit_days)
-    for path in (place / AUDIT).glob("*.jsonl"):
+    for path in (directory / AUDIT).glob("*.jsonl"):
         if path.stem < oldest:
             path.unlink(missing_ok=True)
     oldest = _render_day(statistics_days)
-    if all(day >= oldest for day in read_statistics(place)["days"]):
+    if all(day >= oldest for day in read_statistics(directory)["days"]):
         return
-    with suppress(FileNotFoundError), _turn(place):
-        document = read_statistics(place)
+    with suppress(FileNotFoundError), _turn(directory):
+        document = read_statistics(directory)
         document["days"] = {day: one for day, one in document["days"].items() if day >= oldest}
-        write_statistics(place, document)
+        write_statistics(directory, document)
 
 
 def read_lines(path: Path, offset: int, limit: int) -> tuple[list[bytes], int | None]:
@@ -211,10 +211,10 @@ def read_lines(path: Path, offset: int, limit: int) -> tuple[list[bytes], int | 
     return lines, None
 
 
-def read_statistics(place: Path) -> dict[str, Any]:
+def read_statistics(directory: Path) -> dict[str, Any]:
     """Read the file: `since`, `totals` and `days`."""
     try:
-        document: dict[str, Any] = orjson.loads((place / STATISTICS).read_bytes())
+        document: dict[str, Any] = orjson.loads((directory / STATISTICS).read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
         document = {
             "since": render_moment(time()),
@@ -224,11 +224,11 @@ def read_statistics(place: Path) -> dict[str, Any]:
     return document
 
 
-def write_statistics(place: Path, document: dict[str, Any]) -> None:
+def write_statistics(directory: Path, document: dict[str, Any]) -> None:
     """Replace the file as a whole. Raises `FileNotFoundError` where the graph is gone."""
-    unfinished = place / f"{STATISTICS}.{os.getpid()}.new"
+    unfinished = directory / f"{STATISTICS}.{os.getpid()}.new"
     unfinished.write_bytes(orjson.dumps(document))
-    unfinished.replace(place / STATISTICS)
+    unfinished.replace(directory / STATISTICS)
 
 
 def _add(document: dict[str, Any], unwritten: Unwritten, *, detailed: bool) -> None:
@@ -250,8 +250,8 @@ def _add(document: dict[str, Any], unwritten: Unwritten, *, detailed: bool) -> N
 
 
 @contextmanager
-def _turn(place: Path) -> Iterator[None]:
-    handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _turn(directory: Path) -> Iterator[None]:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from twinframe.control.hosting.slots import SharedPlaces
+from twinframe.control.hosting.slots import SharedSlots
 
 _FORMAT: Final = "I"
 
@@ -19,9 +19,9 @@ class SharedCount:
 
     def __init__(self, path: Path, workers: int) -> None:
         """`workers` is how many share it; during a reload there may be twice as many."""
-        self._places = SharedPlaces(path, _FORMAT, 1, workers)
-        self._numbers = self._places.numbers
-        self._own = self._places.own
+        self._slots = SharedSlots(path, _FORMAT, 1, workers)
+        self._numbers = self._slots.numbers
+        self._own = self._slots.own
         self._numbers[self._own] = 0
         self._closed = False
 
@@ -44,13 +44,13 @@ class SharedCount:
         """Release the slot. No request of this worker is running."""
         self._closed = True
         self._numbers[self._own] = 0
-        self._places.close()
+        self._slots.close()
 
     def _clear_dead(self) -> bool:
         found = False
-        for place, number in enumerate(self._numbers):
-            if number and place != self._own and self._places.claim(place):
-                self._numbers[place] = 0
-                self._places.give_back(place)
+        for slot, number in enumerate(self._numbers):
+            if number and slot != self._own and self._slots.claim(slot):
+                self._numbers[slot] = 0
+                self._slots.give_back(slot)
                 found = True
         return found

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from twinframe.control.hosting.catalog import HostedSettings
-from twinframe.control.hosting.slots import SharedPlaces
+from twinframe.control.hosting.slots import SharedSlots
 from twinframe.errors import StorageDamaged
-from twinframe.graph.context.own import OwnWork
+from twinframe.graph.context.service_writes import ServiceWrite
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import (
     WINDOWS,
@@ -25,7 +25,7 @@ from twinframe.hooks.resource_types.quotas import (
 from twinframe.model.clock import Clock, read_clock
 from twinframe.runtime.instruments.base import Instruments
 from twinframe.settings import StorageSettings
-from twinframe.storage.base import GraphStore, GraphTransaction, Work
+from twinframe.storage.base import GraphStore, GraphTransaction, WriteFunction
 from twinframe.storage.runner import StoreRunner
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class SharedCounter:
 
     def __init__(self, path: Path, workers: int) -> None:
         """`workers` is how many share it. Raises `OSError` when it cannot be opened."""
-        self._places = SharedPlaces(path, _FORMAT, _WIDTH, workers)
+        self._places = SharedSlots(path, _FORMAT, _WIDTH, workers)
         self._numbers = self._places.numbers
 
     def take(self, seconds: int, start: int, limit: int) -> int:
@@ -67,9 +67,9 @@ class SharedCounter:
         """Return the count of all workers."""
         numbers, first = self._numbers, 2 * _SECONDS.index(seconds)
         return sum(
-            numbers[place + 1]
-            for place in range(first, len(numbers), _WIDTH)
-            if numbers[place] == start
+            numbers[directory + 1]
+            for directory in range(first, len(numbers), _WIDTH)
+            if numbers[directory] == start
         )
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class GraphQuotas:
         """Count one operation. Raises `QuotaExceeded`."""
         self._budget.spend()
 
-    def bind(self, work: Work[T]) -> Work[T]:
+    def bind(self, function: WriteFunction[T]) -> WriteFunction[T]:
         """Wrap a write function to undo it with `QuotaExceeded` when the graph grows beyond its
         limits.
 
@@ -117,7 +117,7 @@ class GraphQuotas:
             measures = find_limit(limits, sku, Quota.STORAGE_BYTES) is not None
             twins = transaction.count_twins() if counts_twins else 0
             size = transaction.measure_content() if measures else None
-            result = work(transaction)
+            result = function(transaction)
             if counts_twins:
                 more = transaction.count_twins() - twins
                 check_quota(limits, sku, Quota.TWINS, used=twins, adding=more)
@@ -146,11 +146,11 @@ class QuotaRunner(StoreRunner):
         super().__init__(store, settings, instruments)
         self._quotas = quotas
 
-    async def write(self, work: Work[T]) -> T:
-        """Run `work` in the next batch; `QuotaExceeded` undoes it alone, unless it is the service's
-        own.
+    async def write(self, function: WriteFunction[T]) -> T:
+        """Run `background_tasks` in the next batch; `QuotaExceeded` undoes it alone, unless it is
+        the service's own.
         """
-        bound = work if isinstance(work, OwnWork) else self._quotas.bind(work)
+        bound = function if isinstance(function, ServiceWrite) else self._quotas.bind(function)
         return await super().write(bound)
 
 

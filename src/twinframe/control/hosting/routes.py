@@ -11,7 +11,7 @@ from falcon.asgi import Request, Response
 
 from twinframe.control.hosting.endpoint import read_visit
 from twinframe.errors import InvalidArgument, InvalidContinuationToken
-from twinframe.http.edge import Edge
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.errors import RouteNotFound
 from twinframe.http.messages import read_api_version, read_exchange, read_page_size, render_array
 from twinframe.http.operations import Answer, Parameter, Route
@@ -22,7 +22,7 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TOKEN: Final = re.compile(r"[0-9]{1,15}")
 
 
-async def read_statistics(_edge: Edge, request: Request, response: Response) -> None:
+async def read_statistics(_api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: request counts of the graph, by day and operation."""
     journal = read_visit(request).journal
     found = None if journal is None else await journal.read_statistics()
@@ -32,7 +32,7 @@ async def read_statistics(_edge: Edge, request: Request, response: Response) -> 
     response.set_header("cache-control", "no-store")
 
 
-async def read_audit_log(edge: Edge, request: Request, response: Response) -> None:
+async def read_audit_log(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: the changes of the graph and their callers on a day (UTC, default today), oldest
     first.
     """
@@ -51,7 +51,7 @@ async def read_audit_log(edge: Edge, request: Request, response: Response) -> No
     if following is not None:
         version = read_api_version(request)
         exchange = read_exchange(request)
-        link = orjson.dumps(edge.links.build_next(exchange, str(following), version, {"day": day}))
+        link = orjson.dumps(api.links.build_next(exchange, str(following), version, {"day": day}))
     response.data = b'{"value":%b,"nextLink":%b}' % (render_array(lines), link)
     response.set_header("cache-control", "no-store")
 

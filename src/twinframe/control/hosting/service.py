@@ -17,6 +17,7 @@ import orjson
 
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
+from twinframe.control.hosting.api_context import HOSTED
 from twinframe.control.hosting.catalog import (
     Availability,
     Catalog,
@@ -25,7 +26,6 @@ from twinframe.control.hosting.catalog import (
     FenceLost,
     HostedSettings,
 )
-from twinframe.control.hosting.edge import HOSTED
 from twinframe.control.hosting.endpoint import HostedService
 from twinframe.control.hosting.graphs import HostedGraphs
 from twinframe.control.hosting.journal import prepare_journal, read_statistics
@@ -39,8 +39,8 @@ from twinframe.hooks.installation import Installation
 from twinframe.hooks.resource_types.base import LeaseLost, ProvisionFailed
 from twinframe.hooks.resource_types.blocking import run_blocking
 from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.bodies import Bodies
-from twinframe.http.edge import Edge
 from twinframe.runtime.instruments.base import Instruments
 from twinframe.settings import Settings
 from twinframe.storage.backups import Backups
@@ -99,8 +99,8 @@ class HostingService:
         await self._upkeep.stop()
         await self.graphs.stop()
 
-    def _build_edge(self, graph: Graph) -> Edge:
-        return replace(self.endpoint.edge, graph=graph)
+    def _build_edge(self, graph: Graph) -> GraphApiContext:
+        return replace(self.endpoint.api, graph=graph)
 
 
 def build_catalog(settings: Settings) -> Catalog:
@@ -255,8 +255,8 @@ class LocalGraphHost:
             size = await asyncio.to_thread(self._measure, store)
         finally:
             await asyncio.to_thread(store.close)
-        place = self._catalog.build_place(name.resource_id, name.incarnation)
-        totals = (await asyncio.to_thread(read_statistics, place))["totals"]
+        directory = self._catalog.build_directory(name.resource_id, name.incarnation)
+        totals = (await asyncio.to_thread(read_statistics, directory))["totals"]
         return GraphUsage(twins, size, totals["operations"], totals["query_charge"])
 
     def _create(self, graph: HostedGraph) -> None:
@@ -264,8 +264,8 @@ class LocalGraphHost:
             if change.record is None:
                 change.begin(_build_entry(graph))
             entry = change.record or _build_entry(graph)
-            prepare_journal(change.place)
-            (change.place / "backups").mkdir(mode=0o700, exist_ok=True)
+            prepare_journal(change.directory)
+            (change.directory / "backups").mkdir(mode=0o700, exist_ok=True)
             store = self._installation.build_store(entry.store)
             store.open()
             store.close()

@@ -9,12 +9,12 @@ import struct
 from pathlib import Path
 from typing import Final, Literal
 
-_PLACES: Final = 1024
+_SLOTS: Final = 1024
 # NOTE: locks of an open file, not of a process: closing another file must not release them.
 _SET_LOCK: Final = getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK)
 
 
-class SharedPlaces:
+class SharedSlots:
     """The slots of one file. A slot belongs to the worker that has it locked; each reads all of
     them.
 
@@ -31,11 +31,11 @@ class SharedPlaces:
         `OSError` when all slots are taken.
         """
         self._bytes = struct.calcsize(number_format) * width
-        self._count = min(2 * workers + 2, _PLACES)
+        self._count = min(2 * workers + 2, _SLOTS)
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.ftruncate(self._handle, _PLACES * self._bytes)
-            self._memory = mmap.mmap(self._handle, _PLACES * self._bytes)
+            os.ftruncate(self._handle, _SLOTS * self._bytes)
+            self._memory = mmap.mmap(self._handle, _SLOTS * self._bytes)
             self._all = memoryview(self._memory).cast(number_format)
             self.numbers = self._all[: self._count * width]
             self.own = self._claim_any() * width
@@ -43,13 +43,13 @@ class SharedPlaces:
             os.close(self._handle)
             raise
 
-    def claim(self, place: int) -> bool:
+    def claim(self, slot: int) -> bool:
         """Take the slot, unless a live worker has it."""
-        return self._lock(place, fcntl.F_WRLCK)
+        return self._lock(slot, fcntl.F_WRLCK)
 
-    def give_back(self, place: int) -> None:
+    def give_back(self, slot: int) -> None:
         """Release the slot."""
-        self._lock(place, fcntl.F_UNLCK)
+        self._lock(slot, fcntl.F_UNLCK)
 
     def close(self) -> None:
         """Release everything; the numbers stay in the file."""
@@ -59,13 +59,13 @@ class SharedPlaces:
         os.close(self._handle)
 
     def _claim_any(self) -> int:
-        for place in range(self._count):
-            if self.claim(place):
-                return place
+        for slot in range(self._count):
+            if self.claim(slot):
+                return slot
         raise OSError(f"all {self._count} places are taken")
 
-    def _lock(self, place: int, kind: int) -> bool:
-        wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, place * self._bytes, self._bytes, 0)
+    def _lock(self, slot: int, kind: int) -> bool:
+        wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, slot * self._bytes, self._bytes, 0)
         try:
             fcntl.fcntl(self._handle, _SET_LOCK, wanted)
         except (BlockingIOError, PermissionError):

@@ -79,17 +79,17 @@ class HostedUpkeep:
                 _log.warning("Upkeep of the graph %s failed: %s", entry.resource_id, error)
 
     def _look_after(self, entry: CatalogEntry) -> None:
-        place = self._catalog.build_place(entry.resource_id, entry.incarnation)
+        directory = self._catalog.build_directory(entry.resource_id, entry.incarnation)
         days = entry.settings.backup_retention_days
-        if is_due(place, days, self._settings.backup_interval):
+        if is_due(directory, days, self._settings.backup_interval):
             try:
                 made = make_backup(self._installation, self._catalog, entry)
                 _log.info("The graph %s is backed up in %s.", entry.resource_id, made)
             except ConfigurationError as error:  # a storage without backups: reported once a round
                 _log.warning("%s", error.message)
-        prune_backups(place, days)
+        prune_backups(directory, days)
         settings = self._settings
-        prune_journal(place, settings.audit_retention_days, settings.statistics_retention_days)
+        prune_journal(directory, settings.audit_retention_days, settings.statistics_retention_days)
 
     def _is_chosen(self) -> bool:
         if self._lock is None:

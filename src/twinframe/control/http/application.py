@@ -10,7 +10,7 @@ from typing import Any, cast
 import twinframe
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
-from twinframe.control.http.edge import Admission, ControlEdge
+from twinframe.control.http.api_context import Admission, ControlApiContext
 from twinframe.control.http.errors import build_answer, write_error, write_http_error
 from twinframe.control.http.route_parts import PREFIX
 from twinframe.control.http.routes import CONTROL_ROUTES, STANDALONE_ROUTES
@@ -162,7 +162,7 @@ def _build_layers(
     admission: Admission,
     links: Links,
 ) -> Asgi:
-    edge = ControlEdge(
+    api = ControlApiContext(
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
         links=links,
         explorer=Explorer(partial(_describe, routes, settings)),
@@ -172,8 +172,8 @@ def _build_layers(
         settings=settings.control,
     )
     errors = (write_error, write_http_error)
-    app = cast("Asgi", build_falcon(edge, routes, lifespan, admission.admit, errors))
-    return BodyLimit(AccessLayer(app, gate, edge.discovery, routes))
+    app = cast("Asgi", build_falcon(api, routes, lifespan, admission.admit, errors))
+    return BodyLimit(AccessLayer(app, gate, api.discovery, routes))
 
 
 class BodyLimit:

@@ -13,7 +13,7 @@ from twinframe.control.billing.months import Month, find_month, parse_month, rea
 from twinframe.control.billing.prices import UNITS, PriceBook
 from twinframe.control.billing.usage import Measured
 from twinframe.control.http import views
-from twinframe.control.http.edge import ControlEdge, read_actor
+from twinframe.control.http.api_context import ControlApiContext, read_actor
 from twinframe.control.http.requests import parse_key, parse_slice, read_body
 from twinframe.control.records.listing import Listed
 from twinframe.control.records.names import render_moment
@@ -24,30 +24,30 @@ from twinframe.model.json import parse_json
 _SECOND = 1_000_000_000
 
 
-async def list_prices(edge: ControlEdge, request: Request, response: Response) -> None:
+async def list_prices(api: ControlApiContext, request: Request, response: Response) -> None:
     """GET: the price list in force in a month, by default the present one."""
-    book = await edge.plane.billing.read_prices(_read_month(edge, request))
+    book = await api.plane.billing.read_prices(_read_month(api, request))
     views.write_json(response, _build_book(book))
 
 
 async def list_accounts(
-    edge: ControlEdge, request: Request, response: Response, **names: str
+    api: ControlApiContext, request: Request, response: Response, **names: str
 ) -> None:
     """GET: the accounts that an organization or project itself has or had."""
     scope = _find_scope(names)
-    part = parse_slice(request, edge.settings)
-    found = tuple(await edge.plane.billing.list_accounts(read_actor(request), scope))
+    part = parse_slice(request, api.settings)
+    found = tuple(await api.plane.billing.list_accounts(read_actor(request), scope))
     listed = Listed(found[part.offset : part.end], len(found), part)
     views.write_listed(response, "billing_accounts", listed, build_account_object)
 
 
 async def open_account(
-    edge: ControlEdge, request: Request, response: Response, **names: str
+    api: ControlApiContext, request: Request, response: Response, **names: str
 ) -> None:
     """POST: open an account that pays for an organization or project from now on."""
     body = await read_body(request)
-    draft = parse_account(parse_json(body, edge.json_limits))
-    found = await edge.plane.billing.open_account(
+    draft = parse_account(parse_json(body, api.json_limits))
+    found = await api.plane.billing.open_account(
         read_actor(request), _find_scope(names), draft, parse_key(request, body)
     )
     location = f"/api/v1/billing-accounts/{found.id}"
@@ -55,63 +55,63 @@ async def open_account(
 
 
 async def read_payer(
-    edge: ControlEdge, request: Request, response: Response, project_id: str
+    api: ControlApiContext, request: Request, response: Response, project_id: str
 ) -> None:
     """GET: the account that pays for a project now; null if there is none."""
-    found = await edge.plane.billing.find_payer(read_actor(request), project_id)
+    found = await api.plane.billing.find_payer(read_actor(request), project_id)
     account = None if found is None else build_account_object(found)
     views.write_json(response, {"billing_account": account})
 
 
 async def read_account(
-    edge: ControlEdge, request: Request, response: Response, account_id: str
+    api: ControlApiContext, request: Request, response: Response, account_id: str
 ) -> None:
     """GET one."""
-    found = await edge.plane.billing.read_account(read_actor(request), account_id)
+    found = await api.plane.billing.read_account(read_actor(request), account_id)
     views.write_json(response, build_account_object(found))
 
 
 async def update_account(
-    edge: ControlEdge, request: Request, response: Response, account_id: str
+    api: ControlApiContext, request: Request, response: Response, account_id: str
 ) -> None:
     """PUT: replace its contents."""
-    draft = parse_account(parse_json(await read_body(request), edge.json_limits))
-    found = await edge.plane.billing.update_account(read_actor(request), account_id, draft)
+    draft = parse_account(parse_json(await read_body(request), api.json_limits))
+    found = await api.plane.billing.update_account(read_actor(request), account_id, draft)
     views.write_json(response, build_account_object(found))
 
 
 async def close_account(
-    edge: ControlEdge, request: Request, response: Response, account_id: str
+    api: ControlApiContext, request: Request, response: Response, account_id: str
 ) -> None:
     """DELETE: close it; it stays readable."""
-    found = await edge.plane.billing.close_account(read_actor(request), account_id)
+    found = await api.plane.billing.close_account(read_actor(request), account_id)
     views.write_json(response, build_account_object(found))
 
 
 async def list_statements(
-    edge: ControlEdge, request: Request, response: Response, account_id: str
+    api: ControlApiContext, request: Request, response: Response, account_id: str
 ) -> None:
     """GET: the final statements, the latest first."""
-    part = parse_slice(request, edge.settings)
-    listed = await edge.plane.billing.list_statements(read_actor(request), account_id, part)
+    part = parse_slice(request, api.settings)
+    listed = await api.plane.billing.list_statements(read_actor(request), account_id, part)
     views.write_listed(response, "statements", listed, orjson.Fragment)
 
 
 async def read_statement(
-    edge: ControlEdge, request: Request, response: Response, account_id: str, month: str
+    api: ControlApiContext, request: Request, response: Response, account_id: str, month: str
 ) -> None:
     """GET: the final statement of a month, or a draft of it."""
     wanted = parse_month(month)
-    found = await edge.plane.billing.read_statement(read_actor(request), account_id, wanted)
+    found = await api.plane.billing.read_statement(read_actor(request), account_id, wanted)
     response.data = found.body
 
 
 async def read_delivery(
-    edge: ControlEdge, request: Request, response: Response, account_id: str, month: str
+    api: ControlApiContext, request: Request, response: Response, account_id: str, month: str
 ) -> None:
     """GET: whether the billing provider has a final statement."""
     wanted = parse_month(month)
-    found = await edge.plane.billing.read_delivery(read_actor(request), account_id, wanted)
+    found = await api.plane.billing.read_delivery(read_actor(request), account_id, wanted)
     view = {
         "statement_id": found.id,
         "state": found.state,
@@ -123,30 +123,30 @@ async def read_delivery(
 
 
 async def read_usage(
-    edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
+    api: ControlApiContext, request: Request, response: Response, project_id: str, resource_id: str
 ) -> None:
     """GET: the measured usage of a resource in a month, by default the present one."""
-    month = _read_month(edge, request)
-    found = await edge.plane.billing.read_usage(read_actor(request), project_id, resource_id, month)
+    month = _read_month(api, request)
+    found = await api.plane.billing.read_usage(read_actor(request), project_id, resource_id, month)
     views.write_json(response, {"month": str(month), "samples": [_build_sample(e) for e in found]})
 
 
 async def list_quotas(
-    edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
+    api: ControlApiContext, request: Request, response: Response, project_id: str, resource_id: str
 ) -> None:
     """GET: the quotas of a resource's sku, and their use."""
-    found: Sequence[QuotaUse] = await edge.plane.billing.list_quotas(
+    found: Sequence[QuotaUse] = await api.plane.billing.list_quotas(
         read_actor(request), project_id, resource_id
     )
     view = [{"quota": each.quota, "limit": each.limit, "used": each.used} for each in found]
     views.write_json(response, {"quotas": view})
 
 
-def _read_month(edge: ControlEdge, request: Request) -> Month:
+def _read_month(api: ControlApiContext, request: Request) -> Month:
     text = request.get_param("month")
     if text is not None:
         return parse_month(text)
-    return find_month(read_seconds(edge.plane.context.clock()))
+    return find_month(read_seconds(api.plane.context.clock()))
 
 
 def _find_scope(names: dict[str, str]) -> Scope:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from falcon.asgi import Request, Response
 
 from twinframe.control.http import views
-from twinframe.control.http.edge import ControlEdge, read_actor
+from twinframe.control.http.api_context import ControlApiContext, read_actor
 from twinframe.control.http.requests import parse_form, parse_key, parse_slice, read_body
 from twinframe.control.http.schemas import RoleChangeForm, RoleForm
 from twinframe.control.records.listing import Listed
@@ -13,30 +13,30 @@ from twinframe.control.tenants.catalogue import BUILT_IN_ROLES
 from twinframe.http.messages import read_flag, write_no_content
 
 
-async def list_built_in_roles(edge: ControlEdge, request: Request, response: Response) -> None:
+async def list_built_in_roles(api: ControlApiContext, request: Request, response: Response) -> None:
     """GET: the built-in roles, which every organization has."""
-    part = parse_slice(request, edge.settings)
+    part = parse_slice(request, api.settings)
     roles = tuple(BUILT_IN_ROLES.values())
     listed = Listed(roles[part.offset : part.end], len(roles), part)
     views.write_listed(response, "roles", listed, views.build_built_in_role)
 
 
 async def list_roles(
-    edge: ControlEdge, request: Request, response: Response, organization_id: str
+    api: ControlApiContext, request: Request, response: Response, organization_id: str
 ) -> None:
     """GET: the custom roles of an organization."""
-    part = parse_slice(request, edge.settings)
-    listed = await edge.plane.roles.list(read_actor(request), organization_id, part)
+    part = parse_slice(request, api.settings)
+    listed = await api.plane.roles.list(read_actor(request), organization_id, part)
     views.write_listed(response, "roles", listed, views.build_role)
 
 
 async def create_role(
-    edge: ControlEdge, request: Request, response: Response, organization_id: str
+    api: ControlApiContext, request: Request, response: Response, organization_id: str
 ) -> None:
     """POST: create a custom role."""
     body = await read_body(request)
-    form = parse_form(body, RoleForm, edge.json_limits)
-    found = await edge.plane.roles.create(
+    form = parse_form(body, RoleForm, api.json_limits)
+    found = await api.plane.roles.create(
         read_actor(request),
         organization_id,
         form.name,
@@ -49,19 +49,19 @@ async def create_role(
 
 
 async def read_role(
-    edge: ControlEdge, request: Request, response: Response, organization_id: str, role_id: str
+    api: ControlApiContext, request: Request, response: Response, organization_id: str, role_id: str
 ) -> None:
     """GET: a custom role."""
-    found = await edge.plane.roles.read(read_actor(request), organization_id, role_id)
+    found = await api.plane.roles.read(read_actor(request), organization_id, role_id)
     views.write_json(response, views.build_role(found))
 
 
 async def update_role(
-    edge: ControlEdge, request: Request, response: Response, organization_id: str, role_id: str
+    api: ControlApiContext, request: Request, response: Response, organization_id: str, role_id: str
 ) -> None:
     """PUT: change the name or the permissions of a role for all its holders."""
-    form = parse_form(await read_body(request), RoleChangeForm, edge.json_limits)
-    found = await edge.plane.roles.update(
+    form = parse_form(await read_body(request), RoleChangeForm, api.json_limits)
+    found = await api.plane.roles.update(
         read_actor(request),
         organization_id,
         role_id,
@@ -72,10 +72,10 @@ async def update_role(
 
 
 async def delete_role(
-    edge: ControlEdge, request: Request, response: Response, organization_id: str, role_id: str
+    api: ControlApiContext, request: Request, response: Response, organization_id: str, role_id: str
 ) -> None:
     """DELETE: a role that is not assigned; with `cascade` together with its assignments."""
     cascade = read_flag(request, "cascade")
-    roles = edge.plane.roles
+    roles = api.plane.roles
     await roles.delete(read_actor(request), organization_id, role_id, cascade=cascade)
     write_no_content(response)

@@ -19,7 +19,7 @@ PAGE: Final = (
 KEY: Final = Parameter(
     "Idempotency-Key", "header", "A repeated request with the same key has one effect."
 )
-PLACE: Final = {"Location": "Where it is from now on."}
+LOCATION_HEADER: Final = {"Location": "Where it is from now on."}
 NO_CONTENT: Final = Answer(204, "Done.")
 
 INVALID: Final = "Something in the request is wrong; `details` says what."

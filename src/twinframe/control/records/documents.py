@@ -162,7 +162,7 @@ def build_holder(scope: Scope, principal: Principal) -> str:
     return f"{scope.key}|{principal.key}"
 
 
-def build_place(scope_type: ScopeType, project_id: str, principal: Principal) -> str:
+def build_reach_key(scope_type: ScopeType, project_id: str, principal: Principal) -> str:
     """Build the key of a principal's roles at all scopes of a type; of resources, in one
     project.
     """
@@ -220,7 +220,7 @@ class Table(Generic[T]):
 def _build_assignment_keys(value: Assignment) -> Mapping[str, Key]:
     return {
         "holder": build_holder(value.scope, value.grantee),
-        "place": build_place(value.scope_type, value.project_id, value.grantee),
+        "place": build_reach_key(value.scope_type, value.project_id, value.grantee),
         "role": value.role,
         "scope": value.scope.key,
         "principal": value.grantee.key,

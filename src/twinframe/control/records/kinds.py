@@ -35,7 +35,7 @@ OPERATION: Final = RecordKind(
 )
 """Operations requested on resources, and their outcomes. Ids rise with time."""
 
-WORK: Final = RecordKind("work", keys=("due", "held"), indexes=(("held", "due"),))
+RECONCILE_ITEMS: Final = RecordKind("work", keys=("due", "held"), indexes=(("held", "due"),))
 """The pending work at a resource, which has the same id; `due` is None when there is none."""
 
 ROUND: Final = RecordKind("round")
@@ -138,7 +138,7 @@ RECORD_KINDS: Final = (
     PROJECT,
     RESOURCE,
     OPERATION,
-    WORK,
+    RECONCILE_ITEMS,
     ROUND,
     USER,
     ROLE,

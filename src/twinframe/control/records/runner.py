@@ -12,7 +12,7 @@ from twinframe.storage.control import (
     ControlSession,
     ControlStore,
     ControlTransaction,
-    ControlWork,
+    ControlWriteFunction,
 )
 from twinframe.storage.runner_writes import WriteThread
 
@@ -54,14 +54,14 @@ class ControlRunner:
             self._close_inline()  # the next read opens a new one: a session may keep failing
             raise
 
-    async def write(self, work: ControlWork[T]) -> T:
-        """Run `work` in the next batch; returns when it is committed.
+    async def write(self, function: ControlWriteFunction[T]) -> T:
+        """Run `function` in the next batch; returns when it is committed.
 
         Raises `StorageBusy` when the queue is full or the function did not start within
         `write_wait`; then it never will. A cancelled caller withdraws a function that has not
         started.
         """
-        return await self._writes.run(work)
+        return await self._writes.run(function)
 
     async def close(self) -> None:
         """Finish accepted writes, refuse others, end the thread. The store stays open."""

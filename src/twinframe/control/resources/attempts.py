@@ -19,14 +19,21 @@ from twinframe.control.resources.documents import (
     Attempt,
     Goal,
     OperationStatus,
+    ReconcileItem,
     Resource,
     Transition,
-    WorkItem,
 )
 from twinframe.control.resources.operations import close_operation, note_attempt
+from twinframe.control.resources.reconcile_items import (
+    SECOND,
+    Pause,
+    check_claim,
+    finish,
+    let_go,
+    put_back,
+)
 from twinframe.control.resources.requests import parse_settings_document
 from twinframe.control.resources.resources import OnGone
-from twinframe.control.resources.work import SECOND, Pause, check_claim, finish, let_go, put_back
 from twinframe.control.tenants.audit import find_time
 from twinframe.errors import TwinframeError
 from twinframe.hooks.resource_types.base import (
@@ -104,7 +111,7 @@ class AttemptRunner:
         self._clock = clock
         self._fault = fault
 
-    async def run(self, mine: WorkItem) -> None:
+    async def run(self, mine: ReconcileItem) -> None:
         """Run the claimed work and store the result.
 
         Afterwards the work is done, queued for a retry, or held by another process. Errors of the
@@ -119,26 +126,28 @@ class AttemptRunner:
             outcome = await self._try(mine, resource)
             self._fault(f"{mine.goal}:handled")
             if isinstance(outcome, Provisioned):
-                await self._runner.write(lambda work: self._succeed(work, mine, outcome))
+                await self._runner.write(
+                    lambda transaction: self._succeed(transaction, mine, outcome)
+                )
             else:
-                await self._runner.write(lambda work: self._fail(work, mine, outcome))
+                await self._runner.write(lambda transaction: self._fail(transaction, mine, outcome))
             self._fault(f"{mine.goal}:stored")
         except LeaseLost as error:
             await self._lose(mine, error)
 
-    async def let_go(self, mine: WorkItem) -> None:
+    async def let_go(self, mine: ReconcileItem) -> None:
         """Release the work without a result, if it is still held."""
-        await self._runner.write(lambda work: let_go(work, mine, self._clock()))
+        await self._runner.write(lambda transaction: let_go(transaction, mine, self._clock()))
 
-    async def _lose(self, mine: WorkItem, error: LeaseLost) -> None:
+    async def _lose(self, mine: ReconcileItem, error: LeaseLost) -> None:
         try:
             # The number is still current when the host of graphs knew a higher one.
-            await self._runner.write(lambda work: self._fail(work, mine, error))
+            await self._runner.write(lambda transaction: self._fail(transaction, mine, error))
         except LeaseLost:
             # A deletion may have come meanwhile: then the lease is still held, and released.
             await self.let_go(mine)
 
-    async def _read(self, mine: WorkItem) -> Resource | None:
+    async def _read(self, mine: ReconcileItem) -> Resource | None:
         """Return the resource as it is under this claim; None if there is nothing to do."""
 
         def read(session: ControlSession) -> Resource | None:
@@ -150,7 +159,7 @@ class AttemptRunner:
             return None
         return resource if resource.status in BUSY else None
 
-    async def _try(self, mine: WorkItem, resource: Resource) -> Provisioned | TwinframeError:
+    async def _try(self, mine: ReconcileItem, resource: Resource) -> Provisioned | TwinframeError:
         if mine.attempts > self._rules.max_attempts and mine.goal is not Goal.DELETE:
             return ProvisionFailed(
                 f"None of {self._rules.max_attempts} attempts came to an end.", final=True
@@ -177,7 +186,7 @@ class AttemptRunner:
             return ProvisionFailed("The resource type failed unexpectedly; see the log.")
 
     def _succeed(
-        self, transaction: ControlTransaction, mine: WorkItem, outcome: Provisioned
+        self, transaction: ControlTransaction, mine: ReconcileItem, outcome: Provisioned
     ) -> None:
         finish(transaction, mine)
         resource = self._end(
@@ -193,7 +202,9 @@ class AttemptRunner:
                 call(transaction, resource)
         RESOURCES.replace(transaction, resource)
 
-    def _fail(self, transaction: ControlTransaction, mine: WorkItem, error: TwinframeError) -> None:
+    def _fail(
+        self, transaction: ControlTransaction, mine: ReconcileItem, error: TwinframeError
+    ) -> None:
         check_claim(transaction, mine)
         if error.public != error.message:
             LOG.warning("An attempt failed: %s: %s", error.code, error.message)
@@ -214,7 +225,7 @@ class AttemptRunner:
     def _end(
         self,
         transaction: ControlTransaction,
-        mine: WorkItem,
+        mine: ReconcileItem,
         cause: Cause,
         status: OperationStatus,
         outcome: str,
@@ -241,7 +252,7 @@ class AttemptRunner:
 
 def build_context(
     resource: Resource,
-    mine: WorkItem,
+    mine: ReconcileItem,
     step: Callable[[str], Awaitable[None]],
     graphs: GraphHost | None,
     find_limits: FindLimits,

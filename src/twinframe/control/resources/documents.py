@@ -105,7 +105,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkItem:
+class ReconcileItem:
     """The pending work at the resource `id`, and its holder.
 
     `fence` rises with each claim and each new goal, so that a number identifies one holder of one
@@ -145,9 +145,9 @@ def _build_resource_keys(value: Resource) -> Mapping[str, Key]:
 
 RESOURCES: Final = Table(kinds.RESOURCE, Resource, _build_resource_keys)
 OPERATIONS: Final = Table(kinds.OPERATION, Operation, lambda value: {"resource": value.resource_id})
-WORK: Final = Table(
-    kinds.WORK,
-    WorkItem,
+RECONCILE_ITEMS: Final = Table(
+    kinds.RECONCILE_ITEMS,
+    ReconcileItem,
     lambda value: {"due": value.due_at, "held": 1 if value.holder else 0},
 )
 ROUNDS: Final = Table(kinds.ROUND, Round, lambda value: {})

@@ -18,8 +18,8 @@ from twinframe.control.resources.documents import RESOURCES, Operation, Resource
 from twinframe.control.resources.requests import RequestReader
 from twinframe.control.resources.resources import ResourceFilter, Resources
 from twinframe.control.tenants.access import (
-    find_readable_places,
     find_readable_resources,
+    find_readable_scopes,
     require_permission,
 )
 from twinframe.control.tenants.assignments import withdraw_assignments
@@ -71,7 +71,7 @@ class GuardedResources:
         draft = self._reader.parse_create(body)
         scope = Scope("project", project_id)
 
-        def work(transaction: ControlTransaction) -> Resource:
+        def apply(transaction: ControlTransaction) -> Resource:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "resources/write", now).path
 
@@ -89,7 +89,7 @@ class GuardedResources:
                 transaction, actor, request, now, RESOURCES, create
             )
 
-        return await self._write(work)
+        return await self._write(apply)
 
     async def list(
         self, actor: Actor, project_id: str, wanted: ResourceFilter, part: Slice
@@ -117,7 +117,7 @@ class GuardedResources:
         now = self._context.clock()
 
         def read(session: ControlSession) -> Listed[Resource]:
-            places = find_readable_places(session, actor, now)
+            places = find_readable_scopes(session, actor, now)
             return self._resources.list_across(session, places, wanted, part)
 
         return await self._context.runner.read(read)
@@ -147,7 +147,7 @@ class GuardedResources:
         """
         change = self._reader.parse_update(body)
 
-        def work(transaction: ControlTransaction) -> Resource:
+        def apply(transaction: ControlTransaction) -> Resource:
             now = self._context.clock()
             self._require(transaction, actor, project_id, resource_id, "resources/write", now)
             before = self._resources.read(transaction, project_id, resource_id)
@@ -160,7 +160,7 @@ class GuardedResources:
             self._note(transaction, actor, now, "resources/update", before, after)
             return after
 
-        return await self._write(work)
+        return await self._write(apply)
 
     async def delete(
         self, actor: Actor, project_id: str, resource_id: str, if_match: str | None = None
@@ -171,7 +171,7 @@ class GuardedResources:
         Raises `StateConflict` for a terminated one.
         """
 
-        def work(transaction: ControlTransaction) -> Resource:
+        def apply(transaction: ControlTransaction) -> Resource:
             now = self._context.clock()
             self._require(transaction, actor, project_id, resource_id, "resources/delete", now)
             before = self._resources.read(transaction, project_id, resource_id)
@@ -183,7 +183,7 @@ class GuardedResources:
                 self._note(transaction, actor, now, "resources/delete", before, after)
             return after
 
-        return await self._write(work)
+        return await self._write(apply)
 
     async def list_operations(
         self, actor: Actor, project_id: str, resource_id: str, part: Slice
@@ -237,8 +237,8 @@ class GuardedResources:
             trail = AuditTrail(transaction, actor, now)
             trail.add(action, scope.key, path, before=before, after=after)
 
-    async def _write(self, work: Callable[[ControlTransaction], Resource]) -> Resource:
-        found = await self._context.runner.write(work)
+    async def _write(self, function: Callable[[ControlTransaction], Resource]) -> Resource:
+        found = await self._context.runner.write(function)
         if self._wake is not None:
             self._wake()
         return found

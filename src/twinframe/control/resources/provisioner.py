@@ -25,10 +25,8 @@ from twinframe.control.resources.attempts import (
     find_no_limits,
     pass_by,
 )
-from twinframe.control.resources.documents import WorkItem
-from twinframe.control.resources.resources import OnGone
-from twinframe.control.resources.rounds import RoundIntervals, Rounds
-from twinframe.control.resources.work import (
+from twinframe.control.resources.documents import ReconcileItem
+from twinframe.control.resources.reconcile_items import (
     LifeSign,
     Pause,
     claim,
@@ -37,6 +35,8 @@ from twinframe.control.resources.work import (
     read_fences,
     renew,
 )
+from twinframe.control.resources.resources import OnGone
+from twinframe.control.resources.rounds import RoundIntervals, Rounds
 from twinframe.errors import TwinframeError
 from twinframe.hooks.resource_types.hosting import GraphHost
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
@@ -107,7 +107,7 @@ class LifeWatch:
 class _Running:
     """A running attempt, and whether it releases its lease when it is cancelled."""
 
-    mine: WorkItem
+    mine: ReconcileItem
     task: asyncio.Task[None]
     outdated: bool = False
 
@@ -217,22 +217,22 @@ class Provisioner:
         if items or silent:
             self._fault("claim:found")
             claimed = await self._runner.write(
-                lambda work: claim(work, holder=self.name, items=items, silent=silent)
+                lambda transaction: claim(transaction, holder=self.name, items=items, silent=silent)
             )
             self._fault("claim:stored")
             for mine in claimed:
                 self._start(mine)
 
-    def _start(self, mine: WorkItem) -> None:
+    def _start(self, mine: ReconcileItem) -> None:
         task = asyncio.ensure_future(self._attempt(mine))
         self._running[mine.id] = _Running(mine, task)
         task.add_done_callback(lambda _task: self._forget(mine))
 
-    def _forget(self, mine: WorkItem) -> None:
+    def _forget(self, mine: ReconcileItem) -> None:
         del self._running[mine.id]
         self._wakened.set()  # there is a free slot, and perhaps more to do here
 
-    async def _attempt(self, mine: WorkItem) -> None:
+    async def _attempt(self, mine: ReconcileItem) -> None:
         try:
             await self._survive(self._attempts.run(mine))
         except asyncio.CancelledError:
@@ -263,7 +263,7 @@ class Provisioner:
                 await self._survive(self._renew(held))
 
     async def _renew(self, held: Mapping[str, str]) -> None:
-        await self._runner.write(lambda work: renew(work, held))
+        await self._runner.write(lambda transaction: renew(transaction, held))
 
     async def _clean_for_ever(self) -> None:
         await self._survive(self._clean())  # for whatever a dead provisioner left

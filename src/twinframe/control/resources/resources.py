@@ -14,20 +14,26 @@ from typing import Final, TypeAlias
 from twinframe.control.records.documents import PROJECTS
 from twinframe.control.records.listing import Listed, Slice, merge_page
 from twinframe.control.records.states import Cause, ResourceState, find_next
-from twinframe.control.resources.documents import RESOURCES, WORK, Goal, Operation, Resource
+from twinframe.control.resources.documents import (
+    RECONCILE_ITEMS,
+    RESOURCES,
+    Goal,
+    Operation,
+    Resource,
+)
 from twinframe.control.resources.operations import (
     forget_operations,
     list_operations,
     open_operation,
     supersede,
 )
+from twinframe.control.resources.reconcile_items import set_goal
 from twinframe.control.resources.requests import (
     ResourceChange,
     ResourceDraft,
     parse_settings_document,
 )
-from twinframe.control.resources.work import set_goal
-from twinframe.control.tenants.access import ReadablePlaces
+from twinframe.control.tenants.access import ReadableScopes
 from twinframe.control.tenants.audit import find_time
 from twinframe.errors import (
     ControlConflict,
@@ -203,7 +209,7 @@ class Resources:
     def list_across(
         self,
         session: ControlSession,
-        places: ReadablePlaces,
+        places: ReadableScopes,
         wanted: ResourceFilter,
         part: Slice,
     ) -> Listed[Resource]:
@@ -313,7 +319,7 @@ def purge(transaction: ControlTransaction, *, before: int, limit: int) -> int:
     )
     for record in found:
         forget_operations(transaction, record.id)
-        transaction.delete(WORK.kind, record.id)
+        transaction.delete(RECONCILE_ITEMS.kind, record.id)
         transaction.delete(RESOURCES.kind, record.id)
     return len(found)
 
@@ -341,7 +347,7 @@ def _build_lots(values: Collection[str] | None, key: str = "id") -> Iterator[Seq
         yield (Condition(key, Comparison.IN, tuple(ordered[start : start + MOST_VALUES])),)
 
 
-def _list_lots(places: ReadablePlaces) -> Iterator[Sequence[Condition]]:
+def _list_lots(places: ReadableScopes) -> Iterator[Sequence[Condition]]:
     """Yield conditions of which a resource of these places meets exactly one lot."""
     if places.everywhere:
         yield ()

@@ -15,9 +15,15 @@ from typing import Final
 from twinframe.control.records.runner import ControlRunner
 from twinframe.control.records.states import ResourceState
 from twinframe.control.resources.attempts import FindLimits, build_context, find_no_limits
-from twinframe.control.resources.documents import RESOURCES, ROUNDS, WORK, Resource, Round
+from twinframe.control.resources.documents import (
+    RECONCILE_ITEMS,
+    RESOURCES,
+    ROUNDS,
+    Resource,
+    Round,
+)
+from twinframe.control.resources.reconcile_items import SECOND
 from twinframe.control.resources.resources import Resources, purge
-from twinframe.control.resources.work import SECOND
 from twinframe.errors import TwinframeError
 from twinframe.hooks.resource_types.hosting import GraphHost, ResourceName
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
@@ -90,7 +96,7 @@ class Rounds:
         before = self._clock() - int(self._intervals.tombstone_lifetime * SECOND)
         purged = 0
         while count := await self._runner.write(
-            lambda work: purge(work, before=before, limit=_PAGE)
+            lambda transaction: purge(transaction, before=before, limit=_PAGE)
         ):
             purged += count
         return purged
@@ -132,7 +138,7 @@ class Rounds:
         return await self._runner.read(is_due) and await self._runner.write(claim)
 
     async def _check(self, resource: Resource) -> str | None:
-        item = await self._runner.read(lambda session: WORK.read(session, resource.id))
+        item = await self._runner.read(lambda session: RECONCILE_ITEMS.read(session, resource.id))
         if item is None or item.incarnation != resource.incarnation:
             return None
         try:
@@ -149,7 +155,9 @@ class Rounds:
 
     async def _repair(self, resource: Resource, finding: str) -> bool:
         return await self._runner.write(
-            lambda work: self._resources.repair(work, resource.id, resource.incarnation, finding)
+            lambda transaction: self._resources.repair(
+                transaction, resource.id, resource.incarnation, finding
+            )
         )
 
     async def _is_alive(self, name: ResourceName) -> bool:

@@ -17,7 +17,7 @@ from twinframe.access.permission_grammar import Grant
 from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor, Principal, build_principals
 from twinframe.control.records.context import ControlContext
-from twinframe.control.records.documents import ROLES, USERS, build_holder, build_place
+from twinframe.control.records.documents import ROLES, USERS, build_holder, build_reach_key
 from twinframe.control.records.scopes import (
     PLATFORM,
     PLATFORM_PATH,
@@ -171,7 +171,7 @@ def list_own_scopes(
         held = session.find(kinds.ASSIGNMENT.name, [Condition("principal", Comparison.IN, mine)])
         found = [record for record in held if str(record.keys["scope"]).startswith("resource:")]
     else:
-        places = tuple(build_place(scope_type, project_id, each) for each in actor.principals)
+        places = tuple(build_reach_key(scope_type, project_id, each) for each in actor.principals)
         within = [Condition("place", Comparison.IN, places)]
         found = list(session.find(kinds.ASSIGNMENT.name, within))
     needed = build_permission(permission)
@@ -201,7 +201,7 @@ def find_readable_resources(
 
 
 @dataclass(frozen=True, slots=True)
-class ReadablePlaces:
+class ReadableScopes:
     """Where a caller may read resources: at all organizations, or at these scopes.
 
     None of them is inside another one.
@@ -213,11 +213,11 @@ class ReadablePlaces:
     resources: tuple[str, ...] = ()
 
 
-def find_readable_places(session: ControlSession, actor: Actor, now: int) -> ReadablePlaces:
+def find_readable_scopes(session: ControlSession, actor: Actor, now: int) -> ReadableScopes:
     """Return where the actor may read resources, in all organizations."""
     permission = "resources/read"
     if find_holdings(session, PLATFORM_PATH, actor.principals, now).allow(permission):
-        return ReadablePlaces(everywhere=True)
+        return ReadableScopes(everywhere=True)
 
     def list_keys(scope_type: ScopeType) -> Iterable[Mapping[str, object]]:
         records = list_own_scopes(session, actor, scope_type, permission, now)
@@ -234,7 +234,7 @@ def find_readable_places(session: ControlSession, actor: Actor, now: int) -> Rea
         for keys in list_keys("resource")
         if keys["organization"] not in organizations and keys["project"] not in projects
     }
-    return ReadablePlaces(
+    return ReadableScopes(
         False, tuple(sorted(organizations)), tuple(sorted(projects)), tuple(sorted(resources))
     )
 

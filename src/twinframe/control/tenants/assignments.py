@@ -76,7 +76,7 @@ class Assignments:
         """
         assignment_id = build_id("asg")
 
-        def work(transaction: ControlTransaction) -> Assignment:
+        def apply(transaction: ControlTransaction) -> Assignment:
             now = self._context.clock()
             admission = require_permission(transaction, actor, scope, "access/write", now)
 
@@ -103,7 +103,7 @@ class Assignments:
                 transaction, actor, request, now, ASSIGNMENTS, create
             )
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def list(
         self, actor: Actor, scope: Scope, wanted: Slice = FIRST, *, reach: Reach = Reach.HERE
@@ -152,7 +152,7 @@ class Assignments:
         sooner. Raises `LastOwner` when it would end the only ownership without expiry.
         """
 
-        def work(transaction: ControlTransaction) -> Assignment:
+        def apply(transaction: ControlTransaction) -> Assignment:
             now = self._context.clock()
             before, admission = _find(transaction, actor, assignment_id, now)
             if not admission.holdings.allow("access/write"):
@@ -174,7 +174,7 @@ class Assignments:
             )
             return after
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def revoke(self, actor: Actor, assignment_id: str) -> None:
         """Revoke a role, which needs the same role's permissions for as long; or give up one's own.
@@ -182,7 +182,7 @@ class Assignments:
         Raises `LastOwner` when nobody else would own the organization (or the platform) for good.
         """
 
-        def work(transaction: ControlTransaction) -> None:
+        def apply(transaction: ControlTransaction) -> None:
             now = self._context.clock()
             before, admission = _find(transaction, actor, assignment_id, now)
             if before.grantee not in actor.principals:
@@ -194,7 +194,7 @@ class Assignments:
             trail = AuditTrail(transaction, actor, now)
             trail.add("role-assignments/delete", before.scope.key, admission.path, before=before)
 
-        await self._context.runner.write(work)
+        await self._context.runner.write(apply)
 
 
 def build_assignment(

@@ -25,7 +25,7 @@ async def bootstrap(context: ControlContext, owner: Principal) -> Assignment:
     """
     assignment_id = build_id("asg")
 
-    def work(transaction: ControlTransaction) -> Assignment:
+    def apply(transaction: ControlTransaction) -> Assignment:
         now = context.clock()
         path = PLATFORM_PATH
         record = find_holder(transaction, PLATFORM, owner, OWNER)
@@ -42,7 +42,7 @@ async def bootstrap(context: ControlContext, owner: Principal) -> Assignment:
         )
         return after
 
-    return await context.runner.write(work)
+    return await context.runner.write(apply)
 
 
 async def found_organization(
@@ -56,7 +56,7 @@ async def found_organization(
     title = parse_name("an organization", name)
     assignment_id = build_id("asg")
 
-    def work(transaction: ControlTransaction) -> Organization:
+    def apply(transaction: ControlTransaction) -> Organization:
         now = context.clock()
         present = ORGANIZATIONS.read(transaction, wanted)
         if present is not None:
@@ -74,4 +74,4 @@ async def found_organization(
         trail.add("role-assignments/create", target, path, after=held)
         return found
 
-    return await context.runner.write(work)
+    return await context.runner.write(apply)

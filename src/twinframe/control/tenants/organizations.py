@@ -60,7 +60,7 @@ class Organizations:
         title = parse_name("an organization", name)
         assignment_id = build_id("asg")
 
-        def work(transaction: ControlTransaction) -> Organization:
+        def apply(transaction: ControlTransaction) -> Organization:
             now = self._context.clock()
             if not self._open_to_all:
                 require_permission(transaction, actor, PLATFORM, "organizations/create", now)
@@ -85,7 +85,7 @@ class Organizations:
                 transaction, actor, request, now, ORGANIZATIONS, create
             )
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def list(self, actor: Actor, wanted: Slice = FIRST) -> Listed[Organization]:
         """List the organizations that the actor may read, by id."""
@@ -119,7 +119,7 @@ class Organizations:
         title = parse_name("an organization", name)
         scope = Scope("organization", organization_id)
 
-        def work(transaction: ControlTransaction) -> Organization:
+        def apply(transaction: ControlTransaction) -> Organization:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "organizations/write", now).path
             before = _find(transaction, organization_id)
@@ -129,7 +129,7 @@ class Organizations:
             trail.add("organizations/update", scope.key, path, before=before, after=after)
             return after
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def delete(self, actor: Actor, organization_id: str) -> None:
         """Delete an organization with its custom roles and assignments.
@@ -140,7 +140,7 @@ class Organizations:
         """
         scope = Scope("organization", organization_id)
 
-        def work(transaction: ControlTransaction) -> None:
+        def apply(transaction: ControlTransaction) -> None:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "organizations/delete", now).path
             before = _find(transaction, organization_id)
@@ -159,7 +159,7 @@ class Organizations:
             RETIRED.insert(transaction, Retired(scope.key, now))
             trail.add("organizations/delete", scope.key, path, before=before)
 
-        await self._context.runner.write(work)
+        await self._context.runner.write(apply)
 
 
 def check_never_used(session: ControlSession, scope: Scope) -> None:

@@ -46,7 +46,7 @@ class Projects:
         title = parse_name("a project", name)
         parent = Scope("organization", organization_id)
 
-        def work(transaction: ControlTransaction) -> Project:
+        def apply(transaction: ControlTransaction) -> Project:
             now = self._context.clock()
             above = require_permission(transaction, actor, parent, "projects/write", now).path
 
@@ -65,7 +65,7 @@ class Projects:
                 transaction, actor, request, now, PROJECTS, create
             )
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def list(
         self, actor: Actor, wanted: Slice = FIRST, *, organization_id: str | None = None
@@ -96,7 +96,7 @@ class Projects:
         title = parse_name("a project", name)
         scope = Scope("project", project_id)
 
-        def work(transaction: ControlTransaction) -> Project:
+        def apply(transaction: ControlTransaction) -> Project:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "projects/write", now).path
             before = _find(transaction, project_id)
@@ -106,7 +106,7 @@ class Projects:
             trail.add("projects/update", scope.key, path, before=before, after=after)
             return after
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def delete(self, actor: Actor, project_id: str) -> None:
         """Delete a project with the assignments at it.
@@ -116,7 +116,7 @@ class Projects:
         """
         scope = Scope("project", project_id)
 
-        def work(transaction: ControlTransaction) -> None:
+        def apply(transaction: ControlTransaction) -> None:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "projects/delete", now).path
             before = _find(transaction, project_id)
@@ -133,7 +133,7 @@ class Projects:
             RETIRED.insert(transaction, Retired(scope.key, now))
             trail.add("projects/delete", scope.key, path, before=before)
 
-        await self._context.runner.write(work)
+        await self._context.runner.write(apply)
 
 
 _EVERYTHING: Sequence[Sequence[Condition]] = ((),)

@@ -63,7 +63,7 @@ class Roles:
         grants, title = parse_role_permissions(permissions), parse_name("a role", name)
         scope = Scope("organization", organization_id)
 
-        def work(transaction: ControlTransaction) -> CustomRole:
+        def apply(transaction: ControlTransaction) -> CustomRole:
             now = self._context.clock()
             admission = require_permission(transaction, actor, scope, "roles/write", now)
 
@@ -81,7 +81,7 @@ class Roles:
                 transaction, actor, request, now, ROLES, create
             )
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def list(
         self, actor: Actor, organization_id: str, wanted: Slice = FIRST
@@ -128,7 +128,7 @@ class Roles:
         grants = None if permissions is None else parse_role_permissions(permissions)
         scope = Scope("organization", organization_id)
 
-        def work(transaction: ControlTransaction) -> CustomRole:
+        def apply(transaction: ControlTransaction) -> CustomRole:
             now = self._context.clock()
             admission = require_permission(transaction, actor, scope, "roles/write", now)
             before = _find(transaction, organization_id, role)
@@ -150,7 +150,7 @@ class Roles:
             )
             return after
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def delete(
         self, actor: Actor, organization_id: str, role: str, *, cascade: bool = False
@@ -162,7 +162,7 @@ class Roles:
         """
         scope = Scope("organization", organization_id)
 
-        def work(transaction: ControlTransaction) -> None:
+        def apply(transaction: ControlTransaction) -> None:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "roles/write", now).path
             before = _find(transaction, organization_id, role)
@@ -181,7 +181,7 @@ class Roles:
             transaction.delete(kinds.ROLE.name, before.id)
             trail.add("roles/delete", f"role:{before.id}", path, before=before)
 
-        await self._context.runner.write(work)
+        await self._context.runner.write(apply)
 
 
 def find_role_key(session: ControlSession, organization_id: str, role: str) -> str:

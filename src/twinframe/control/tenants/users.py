@@ -62,7 +62,7 @@ class Users:
             )
             return user if is_fresh and not _find_invitations(session, invited) else None
 
-        def work(transaction: ControlTransaction) -> User:
+        def apply(transaction: ControlTransaction) -> User:
             now = self._context.clock()
             before = USERS.read(transaction, actor.subject)
             if before is None:
@@ -80,7 +80,7 @@ class Users:
 
         runner = self._context.runner
         fresh: User | None = await runner.read(read)
-        return await runner.write(work) if fresh is None else fresh
+        return await runner.write(apply) if fresh is None else fresh
 
     async def read(self, actor: Actor, subject: str) -> User:
         """Return one user: the actor itself, or with `users/read` at the platform any user."""

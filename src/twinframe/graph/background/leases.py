@@ -19,8 +19,8 @@ import orjson
 
 from twinframe.errors import TwinframeError
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
-from twinframe.graph.context.own import OwnWork
-from twinframe.graph.context.ports import StoreRunner
+from twinframe.graph.context.ports import GraphRunner
+from twinframe.graph.context.service_writes import ServiceWrite
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 KIND: Final = "lease"
@@ -66,12 +66,12 @@ class _Stored:
     process: str = UNKNOWN
 
 
-class LeaseDesk:
+class LeaseManager:
     """Claims, renews and releases leases, for one worker. `seconds` is a lease's time."""
 
     def __init__(
         self,
-        runner: StoreRunner,
+        runner: GraphRunner,
         seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -88,27 +88,27 @@ class LeaseDesk:
         if seen is not None and seen.holder and not self._is_over(name, seen):
             return None
 
-        def work(transaction: GraphTransaction) -> Lease | None:
+        def apply(transaction: GraphTransaction) -> Lease | None:
             if _read(transaction, name) != seen:
                 return None
             lease = Lease(name, seen.fence + 1 if seen else 1, uuid.uuid4().hex)
             _write(transaction, name, _Stored(lease.fence, lease.holder, 0, read_holder()))
             return lease
 
-        lease = await self._runner.write(OwnWork(work))
+        lease = await self._runner.write(ServiceWrite(apply))
         self._seen.pop(name, None)
         return lease
 
     async def keep(self, lease: Lease) -> None:
         """Renew the lease; raise `LeaseLost` if it is lost."""
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             lease.check(transaction)
             stored = _read(transaction, lease.name)
             if stored is not None:
                 _write(transaction, lease.name, replace(stored, beat=stored.beat + 1))
 
-        await self._runner.write(OwnWork(work))
+        await self._runner.write(ServiceWrite(apply))
 
     async def give_back(self, lease: Lease) -> None:
         """Release the lease, for the next worker to claim at once.
@@ -116,13 +116,13 @@ class LeaseDesk:
         Without effect when it was lost.
         """
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             stored = _read(transaction, lease.name)
             if stored is not None and stored.holder == lease.holder:
                 # NOTE: the number stays, so that it never falls.
                 _write(transaction, lease.name, replace(stored, holder=""))
 
-        await self._runner.write(OwnWork(work))
+        await self._runner.write(ServiceWrite(apply))
 
     def forget_all_but(self, names: Collection[str]) -> None:
         """Forget what is known of other leases: their work is done or deleted."""

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from twinframe.errors import StorageError
-from twinframe.graph.background.leases import BEATS, Lease, LeaseDesk, LeaseLost
-from twinframe.graph.context.ports import StoreRunner
+from twinframe.graph.background.leases import BEATS, Lease, LeaseLost, LeaseManager
+from twinframe.graph.context.ports import GraphRunner
 from twinframe.storage.base import GraphSession
 
 _log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ _LONGEST_REST: Final = 60.0
 _UNFORESEEN: Final = "unforeseen"
 
 
-class WorkKind(Protocol):
+class BackgroundTask(Protocol):
     """A kind of background work. `name` is the first part of its leases' names."""
 
     name: str
@@ -50,15 +50,15 @@ class BackgroundRunner:
 
     def __init__(
         self,
-        runner: StoreRunner,
-        kinds: Sequence[WorkKind],
+        runner: GraphRunner,
+        kinds: Sequence[BackgroundTask],
         *,
         lease_seconds: float,
         look_seconds: float,
     ) -> None:
         self._runner = runner
         self._kinds = kinds
-        self._desk = LeaseDesk(runner, lease_seconds)
+        self._leases = LeaseManager(runner, lease_seconds)
         self._look_seconds = look_seconds
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._rests: dict[str, tuple[float, float]] = {}
@@ -131,13 +131,13 @@ class BackgroundRunner:
                 pending.add(name)
                 if name in self._tasks or self._is_resting(name):
                     continue
-                lease = await self._desk.claim(name)
+                lease = await self._leases.claim(name)
                 if lease is not None:
                     task = asyncio.create_task(self._run(kind, key, lease))
                     self._tasks[name] = task
                     task.add_done_callback(lambda _done, name=name: self._forget(name))  # type: ignore[misc]  # the default binds
         # NOTE: each job has a name of its own: the data about ended ones would add up.
-        self._desk.forget_all_but(pending)
+        self._leases.forget_all_but(pending)
         self._rests = {name: rest for name, rest in self._rests.items() if name in pending}
 
     def _forget(self, name: str) -> None:
@@ -148,7 +148,7 @@ class BackgroundRunner:
         rest = self._rests.get(name)
         return rest is not None and asyncio.get_running_loop().time() < rest[1]
 
-    async def _run(self, kind: WorkKind, key: str, lease: Lease) -> None:
+    async def _run(self, kind: BackgroundTask, key: str, lease: Lease) -> None:
         work = asyncio.create_task(kind.run(key, lease))
         keeping = asyncio.create_task(self._keep(lease, work))
         try:
@@ -169,7 +169,7 @@ class BackgroundRunner:
             keeping.cancel()
             await asyncio.wait([keeping])
             try:
-                await self._desk.give_back(lease)
+                await self._leases.give_back(lease)
             except StorageError as error:
                 _log.warning("The lease %s was not given back: %s", lease.name, error.message)
 
@@ -178,9 +178,9 @@ class BackgroundRunner:
         loop = asyncio.get_running_loop()
         kept = loop.time()
         while True:
-            await asyncio.sleep(self._desk.seconds / BEATS)
+            await asyncio.sleep(self._leases.seconds / BEATS)
             try:
-                await self._desk.keep(lease)
+                await self._leases.keep(lease)
                 kept = loop.time()
             except LeaseLost as error:
                 if not work.done():  # otherwise it has released its lease itself
@@ -188,7 +188,7 @@ class BackgroundRunner:
                     work.cancel()
                 return
             except StorageError:
-                if loop.time() - kept >= self._desk.seconds:
+                if loop.time() - kept >= self._leases.seconds:
                     work.cancel()
                     return
 

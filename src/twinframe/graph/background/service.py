@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Final
 
 from twinframe.errors import StorageError
-from twinframe.graph.background.runner import BackgroundRunner, WorkKind
-from twinframe.graph.context.ports import StoreRunner
+from twinframe.graph.background.runner import BackgroundRunner, BackgroundTask
+from twinframe.graph.context.ports import GraphRunner
 from twinframe.settings import Settings
 
 _PAUSE: Final = 0.05
@@ -20,7 +20,9 @@ _PAUSE: Final = 0.05
 class BackgroundService(BackgroundRunner):
     """The background work of one graph in a worker, with the intervals of the settings."""
 
-    def __init__(self, runner: StoreRunner, kinds: Sequence[WorkKind], settings: Settings) -> None:
+    def __init__(
+        self, runner: GraphRunner, kinds: Sequence[BackgroundTask], settings: Settings
+    ) -> None:
         super().__init__(
             runner,
             kinds,

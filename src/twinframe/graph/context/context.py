@@ -9,58 +9,58 @@ from functools import partial
 from typing import TypeVar
 
 from twinframe.graph.context.model_cache import ModelCache, PinnedModels
-from twinframe.graph.context.own import OwnWork
 from twinframe.graph.context.paging import Listing, PageSizes
-from twinframe.graph.context.ports import StoreRunner
+from twinframe.graph.context.ports import GraphRunner
+from twinframe.graph.context.service_writes import ServiceWrite
 from twinframe.graph.context.signal import WriteSignal
-from twinframe.graph.context.stamps import Stamps
 from twinframe.graph.context.tokens import TokenSigner
-from twinframe.graph.events.recorder import Happenings
+from twinframe.graph.context.write_clock import WriteClock
+from twinframe.graph.events.recorder import EventRecorder
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.values import JsonValue
 from twinframe.runtime.instruments.base import CURRENT_TRACE
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
-from twinframe.storage.base import GraphTransaction, Work
+from twinframe.storage.base import GraphTransaction, WriteFunction
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class GraphContext:
-    """One graph as a worker serves it; without `happenings` no events are kept of its writes.
+    """One graph as a worker serves it; without `recorder` no events are kept of its writes.
 
-    `clock` is for lifetimes, `stamps` gives the recorded times of writes. `memory` is what the
+    `clock` is for lifetimes, `write_clock` gives the recorded times of writes. `memory` is what the
     worker may hold for all its graphs together.
     """
 
-    runner: StoreRunner
+    runner: GraphRunner
     settings: Settings
     clock: Clock = read_clock
     models: ModelCache = field(default_factory=ModelCache)
-    happenings: Happenings | None = None
+    recorder: EventRecorder | None = None
     signal: WriteSignal = field(default_factory=WriteSignal)
     memory: MemoryAccount = field(default_factory=MemoryAccount)
-    stamps: Stamps = field(default_factory=partial(Stamps, read_clock))
+    write_clock: WriteClock = field(default_factory=partial(WriteClock, read_clock))
     _signer: TokenSigner | None = None
 
-    async def write(self, work: Work[T]) -> T:
-        """Run a write function, which may ask `stamps` for its time; returns when it is
+    async def write(self, function: WriteFunction[T]) -> T:
+        """Run a write function, which may ask `write_clock` for its time; returns when it is
         committed.
         """
-        stamps = self.stamps
+        write_clock = self.write_clock
         mark = 0
 
         def marked(transaction: GraphTransaction) -> T:
             nonlocal mark
-            stamps.begin(transaction)
-            result = work(transaction)
-            mark = stamps.end(transaction)
+            write_clock.begin(transaction)
+            result = function(transaction)
+            mark = write_clock.end(transaction)
             return result
 
-        is_own = isinstance(work, OwnWork)
-        result = await self.runner.write(OwnWork(marked) if is_own else marked)
-        stamps.confirm(mark)
+        is_own = isinstance(function, ServiceWrite)
+        result = await self.runner.write(ServiceWrite(marked) if is_own else marked)
+        write_clock.confirm(mark)
         return result
 
     def pin_models(self, transaction: GraphTransaction) -> GraphContext:
@@ -72,9 +72,9 @@ class GraphContext:
     def join_trace(self) -> GraphContext:
         """Return a context for the present request: its events carry its trace."""
         trace = CURRENT_TRACE.get()
-        if not trace or self.happenings is None:
+        if not trace or self.recorder is None:
             return self
-        return replace(self, happenings=self.happenings.join_trace(trace))
+        return replace(self, recorder=self.recorder.join_trace(trace))
 
     async def read_signer(self) -> TokenSigner:
         """Return the signer of continuation tokens; its secret is the setting's or the graph's

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from twinframe.storage.base import GraphSession, Work
+from twinframe.storage.base import GraphSession, WriteFunction
 
 T = TypeVar("T")
 
 
-class StoreRunner(Protocol):
+class GraphRunner(Protocol):
     """Runs reads and writes on one store; each call raises the errors of the function."""
 
     async def read(self, function: Callable[[GraphSession], T]) -> T:
@@ -23,7 +23,7 @@ class StoreRunner(Protocol):
         None: it did not end; a `scan` of the same gives the result or the error.
         """
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, function: WriteFunction[T]) -> T:
         """Run one write function; when it returns its change is as durable as the store
         promises.
         """

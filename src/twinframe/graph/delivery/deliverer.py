@@ -16,9 +16,9 @@ from typing import Any, Final, TypeVar
 from twinframe.errors import EventRouteFilterInvalid, StorageError
 from twinframe.graph.background.leases import Lease, LeaseLost, delete_lease
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.own import OwnWork
+from twinframe.graph.context.service_writes import ServiceWrite
+from twinframe.graph.delivery.dispatcher import KeyedDispatcher
 from twinframe.graph.delivery.endpoints import Endpoints, require_endpoint
-from twinframe.graph.delivery.lanes import Lanes
 from twinframe.graph.delivery.reading import EventReader
 from twinframe.graph.delivery.records import (
     DeadLetter,
@@ -43,7 +43,7 @@ from twinframe.hooks.event_sinks.base import EndpointGone
 from twinframe.model.clock import render_update_time
 from twinframe.runtime.instruments.base import Level, RouteStanding
 from twinframe.settings.events import MOST_ROUTES
-from twinframe.storage.base import GraphSession, GraphTransaction, Work
+from twinframe.storage.base import GraphSession, GraphTransaction, WriteFunction
 
 T = TypeVar("T")
 
@@ -104,16 +104,16 @@ class RouteKind:
         """Return the number of events in flight in this worker, and of routes that cannot send at
         present.
         """
-        lanes = [delivery.lanes for delivery in self._running.values()]
+        dispatchers = [delivery.dispatcher for delivery in self._running.values()]
         return {
-            Level.EVENTS_UNSETTLED: sum(one.unsettled for one in lanes),
-            Level.EVENT_ROUTES_FAILING: sum(bool(one.error) for one in lanes),
+            Level.EVENTS_UNSETTLED: sum(one.unsettled for one in dispatchers),
+            Level.EVENT_ROUTES_FAILING: sum(bool(one.error) for one in dispatchers),
         }
 
     def list_failing(self) -> frozenset[str]:
         """Return the names of the deliveries of this worker whose endpoints accept nothing now."""
         running = self._running.items()
-        return frozenset(f"{self.name}/{key}" for key, one in running if one.lanes.error)
+        return frozenset(f"{self.name}/{key}" for key, one in running if one.dispatcher.error)
 
     def read_standings(self) -> Sequence[RouteStanding]:
         """Return the progress of the routes about a second ago, whichever worker delivers them."""
@@ -152,13 +152,13 @@ class RouteKind:
         while await self._deliver(key, lease):
             continue
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             lease.check(transaction)
             if read_route(transaction, key) is None:
                 delete_lease(transaction, lease.name)
 
         if await self._context.runner.read(lambda session: read_route(session, key)) is None:
-            await self._context.write(OwnWork(work))
+            await self._context.write(ServiceWrite(apply))
 
     async def _deliver(self, key: str, lease: Lease) -> bool:
         delivery = RouteDelivery(
@@ -199,7 +199,7 @@ class RouteDelivery:
         self._lease = lease
         self._hosted = hosted
         self._idle_seconds = idle_seconds
-        self.lanes = self._build_lanes({})
+        self.dispatcher = self._build_dispatcher({})
         self._letters: dict[int, None] = {}
         self._seen = Seen()
         self._position = 0
@@ -216,9 +216,9 @@ class RouteDelivery:
         self._seen = state.seen
         self._position = state.progress.position
         self._told = (self._position, 0, state.progress.error, False)
-        self.lanes = self._build_lanes(state.failing)
+        self.dispatcher = self._build_dispatcher(state.failing)
         passes = self._build_filter(state.route)
-        serving = asyncio.create_task(self.lanes.run())
+        serving = asyncio.create_task(self.dispatcher.run())
         feeding = asyncio.create_task(self._feed(passes))
         try:
             await asyncio.wait([serving, feeding], return_when=asyncio.FIRST_COMPLETED)
@@ -229,7 +229,7 @@ class RouteDelivery:
             first = group.exceptions[0]
             if not isinstance(first, EndpointGone):
                 raise first from group
-            self._halted, self.lanes.error = True, first.message
+            self._halted, self.dispatcher.error = True, first.message
             _log.error("The route %s is halted: %s", self._route_id, first.message)
             return False
         finally:
@@ -237,9 +237,9 @@ class RouteDelivery:
             with suppress(LeaseLost, StorageError):
                 await self._flush()
 
-    def _build_lanes(self, failing: Mapping[int, int]) -> Lanes:
+    def _build_dispatcher(self, failing: Mapping[int, int]) -> KeyedDispatcher:
         settings = self._context.settings.events
-        return Lanes(
+        return KeyedDispatcher(
             self._send,
             self._give_up,
             self._load,
@@ -259,7 +259,7 @@ class RouteDelivery:
         reader = None if passes is None else EventReader(self._context, self._position, passes)
         while True:
             has_read = await self._read(reader)
-            if has_read or self.lanes.unsettled:
+            if has_read or self.dispatcher.unsettled:
                 idle_since, look = loop.time(), _SHORTEST_LOOK
             if loop.time() - flushed >= FLUSH_SECONDS:
                 if not await self._flush():
@@ -274,15 +274,15 @@ class RouteDelivery:
 
     @property
     def _is_full(self) -> bool:
-        lanes = self.lanes
+        dispatcher = self.dispatcher
         return (
-            lanes.unsettled - lanes.parked >= WINDOW
-            or lanes.unsettled >= MOST_UNSETTLED
-            or lanes.unsettled_bytes >= WINDOW_BYTES
+            dispatcher.unsettled - dispatcher.parked >= WINDOW
+            or dispatcher.unsettled >= MOST_UNSETTLED
+            or dispatcher.unsettled_bytes >= WINDOW_BYTES
         )
 
     def _is_idle_since(self, since: float) -> bool:
-        if self._idle_seconds is None or self.lanes.unsettled or self._letters:
+        if self._idle_seconds is None or self.dispatcher.unsettled or self._letters:
             return False
         return asyncio.get_running_loop().time() - since >= self._idle_seconds
 
@@ -296,7 +296,7 @@ class RouteDelivery:
         self._position = reader.position
         for event in batch.events:
             if not self._seen.covers(event):
-                self.lanes.add(event)
+                self.dispatcher.add(event)
         if batch.read:
             await asyncio.sleep(0)
         return batch.read > 0
@@ -324,11 +324,11 @@ class RouteDelivery:
 
     async def _pause(self, seconds: float) -> None:
         """Wait for a write of this worker, room in the lanes, or some time."""
-        self.lanes.settled.clear()
+        self.dispatcher.settled.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 if self._is_full:
-                    await self.lanes.settled.wait()
+                    await self.dispatcher.settled.wait()
                 else:
                     await self._context.signal.wait()
 
@@ -341,7 +341,7 @@ class RouteDelivery:
         )
         for letter in letters:
             self._letters[letter.position] = None
-            self.lanes.add(letter.event, counted=False)
+            self.dispatcher.add(letter.event, counted=False)
 
     # --- sending --------------------------------------------------------------------------------
 
@@ -360,14 +360,14 @@ class RouteDelivery:
         settings = self._context.settings.events
         text = event.text.decode()
 
-        def work(transaction: GraphTransaction) -> None:
-            time = render_update_time(self._context.stamps())
+        def apply(transaction: GraphTransaction) -> None:
+            time = render_update_time(self._context.write_clock())
             letter = DeadLetter(event.position, event.key, text, reason, attempts, time)
             # otherwise of a route that was replaced, or recreated, since the last look
             if self._is_same(self._read_state(transaction)):
                 put_dead_letter(transaction, self._route_id, letter, settings.max_dead_letters)
 
-        await self._write(work)
+        await self._write(apply)
         self._letters.pop(event.position, None)
         _log.warning("The route %s gave up an event: %s", self._route_id, reason)
 
@@ -388,11 +388,11 @@ class RouteDelivery:
         present = await self._context.runner.read(self._read_state)
         if not self._is_same(present):
             return False
-        lowest = self.lanes.find_lowest()
+        lowest = self.dispatcher.find_lowest()
         position = self._position if lowest is None else lowest - 1
         failing = self._find_failing(position)
         error = self._describe(failing)
-        now = (position, self.lanes.delivered, error, self._halted)
+        now = (position, self.dispatcher.delivered, error, self._halted)
         seen = self._build_seen(failing)
         before = self._state
         if (
@@ -403,7 +403,7 @@ class RouteDelivery:
             return True
         delivered, lost = now[1] - self._told[1], self._lost
 
-        def work(transaction: GraphTransaction) -> bool:
+        def apply(transaction: GraphTransaction) -> bool:
             state = self._read_state(transaction)
             if state is None or not self._is_same(state):
                 return False
@@ -422,7 +422,7 @@ class RouteDelivery:
                 put_seen(transaction, self._route_id, seen)
             return True
 
-        if not await self._write(work):
+        if not await self._write(apply):
             return False
         self._told = now
         self._lost -= lost
@@ -431,11 +431,11 @@ class RouteDelivery:
 
     def _describe(self, failing: Mapping[int, int]) -> str:
         """Describe the failure: the endpoint accepts nothing, or refuses some events for long."""
-        if not failing or self.lanes.is_down:
-            return self.lanes.error
+        if not failing or self.dispatcher.is_down:
+            return self.dispatcher.error
         return (
             f"Events that are not taken for long: {len(failing)}, the oldest at position "
-            f"{min(failing)}. {self.lanes.last_failure}".rstrip()
+            f"{min(failing)}. {self.dispatcher.last_failure}".rstrip()
         )
 
     def _find_failing(self, position: int) -> dict[int, int]:
@@ -443,7 +443,7 @@ class RouteDelivery:
         before = self._context.clock() - int(LASTING_SECONDS * 1e9)
         return {
             at: since
-            for at, since in self.lanes.failing.items()
+            for at, since in self.dispatcher.failing.items()
             if since <= before and (at > position or at in self._letters)
         }
 
@@ -454,7 +454,7 @@ class RouteDelivery:
         NOTE: without it a restart would send again all events since the first of them, and the
         event that the route gave up when its endpoint was gone.
         """
-        old, keys = self._seen, self.lanes.find_waiting()
+        old, keys = self._seen, self.dispatcher.find_waiting()
         if self._position < old.position:  # the events before the restart are being read again
             unread = self._position + 1
             keys = {**{key: max(at, unread) for key, at in old.keys.items()}, **keys}
@@ -471,14 +471,14 @@ class RouteDelivery:
             and state.progress.epoch == self._state.progress.epoch
         )
 
-    async def _write(self, work: Work[T]) -> T:
+    async def _write(self, function: WriteFunction[T]) -> T:
         """Run a write function of this delivery: without effect once another worker holds the
         lease.
         """
 
         def checked(transaction: GraphTransaction) -> T:
             self._lease.check(transaction)
-            return work(transaction)
+            return function(transaction)
 
         return await self._context.write(checked)
 
@@ -489,8 +489,8 @@ class RouteDelivery:
         try:
             return build_filter(route.filter)
         except EventRouteFilterInvalid as error:
-            self.lanes.error = f"The filter is not known to this release: {error.message}"
-            _log.error("The route %s: %s", route.id, self.lanes.error)
+            self.dispatcher.error = f"The filter is not known to this release: {error.message}"
+            _log.error("The route %s: %s", route.id, self.dispatcher.error)
             return None
 
 

@@ -106,7 +106,7 @@ class EventRoutes:
         route = self._parse_body(route_id, document)
         most = self._context.settings.events.max_routes
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             is_new = read_route(transaction, route_id) is None
             condition.check(None if is_new else NO_ETAG, f"an event route with the id {route_id}")
             if is_new and len(read_routes(transaction, after=None, limit=most)) >= most:
@@ -116,7 +116,7 @@ class EventRoutes:
                 )
             put_route(transaction, route)
 
-        await self._context.runner.write(work)
+        await self._context.runner.write(apply)
         self._context.signal.set()
 
     async def read_route(self, route_id: str) -> Route:
@@ -145,12 +145,12 @@ class EventRoutes:
         created again under the id until then has a delivery of its own: they do not overlap.
         """
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             if not delete_route(transaction, route_id):
                 raise EventRouteNotFound(route_id)
             delete_free_lease(transaction, f"{RouteKind.name}/{route_id}")
 
-        await self._context.runner.write(work)
+        await self._context.runner.write(apply)
 
     # --- beyond the vendor ----------------------------------------------------------------------
 
@@ -169,13 +169,13 @@ class EventRoutes:
         if position < 0:
             raise InvalidArgument("A position is a whole number from 0 up.")
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             _require(transaction, route_id)
             first, last = transaction.read_event_bounds()
             # Events deleted before do not count as lost.
             restart(transaction, route_id, min(max(position, first) - 1, last))
 
-        await self._context.runner.write(work)
+        await self._context.runner.write(apply)
         self._context.signal.set()
 
     async def list_dead_letters(
@@ -202,22 +202,22 @@ class EventRoutes:
     async def replay_dead_letters(self, route_id: str) -> int:
         """Send events that were given up again, at most 1,000 a call; return their number."""
 
-        def work(transaction: GraphTransaction) -> int:
+        def apply(transaction: GraphTransaction) -> int:
             _require(transaction, route_id)
             return move_dead_letters(transaction, route_id, _LETTERS)
 
-        found = await self._context.runner.write(work)
+        found = await self._context.runner.write(apply)
         self._context.signal.set()
         return found
 
     async def delete_dead_letters(self, route_id: str) -> int:
         """Delete events that were given up, at most 1,000 a call; return their number."""
 
-        def work(transaction: GraphTransaction) -> int:
+        def apply(transaction: GraphTransaction) -> int:
             _require(transaction, route_id)
             return delete_dead_letters(transaction, route_id, _LETTERS)
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(apply)
 
     async def try_filter(self, text: str, limit: int) -> Trial:
         """Return which of the last events a filter passes, at most `limit` and some MiB of them;

@@ -34,7 +34,7 @@ _READERS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StreamPosition:
     """The position of a follower: after `position` of an `epoch`; None is none was given.
 
     Position 0 is the beginning of all kept events.
@@ -91,7 +91,7 @@ class EventStreams:
 
     @asynccontextmanager
     async def follow(
-        self, filter_text: str | None, after: Place | None
+        self, filter_text: str | None, after: StreamPosition | None
     ) -> AsyncIterator[AsyncIterator[Followed]]:
         """Yield events after the place `after`, without one those from now on, that pass the
         filter.

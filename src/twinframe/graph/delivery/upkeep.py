@@ -87,12 +87,12 @@ class OutboxKind:
             return False
         added = Stretch(position, size, self._context.clock())
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             lease.check(transaction)
             ledger = merge([*read_ledger(transaction), added], self._context.settings.events)
             write_ledger(transaction, ledger)
 
-        await runner.write(work)
+        await runner.write(apply)
         return True
 
     def _find_measurable(self, session: GraphSession) -> int | None:

@@ -77,7 +77,7 @@ class Sender(NamedTuple):
     schema: str | None
 
 
-class Happenings:
+class EventRecorder:
     """Appends events of one graph.
 
     `source` is the host name in the events, `trace` the `traceparent` of the request that causes
@@ -90,13 +90,13 @@ class Happenings:
         self._clock = clock
         self._trace = trace
 
-    def join_trace(self, trace: str) -> Happenings:
+    def join_trace(self, trace: str) -> EventRecorder:
         """Return a recorder for the changes of one request."""
-        return Happenings(self._host, self._clock, trace)
+        return EventRecorder(self._host, self._clock, trace)
 
     # --- twins ----------------------------------------------------------------------------------
 
-    def tell_twin_put(
+    def record_twin_put(
         self,
         transaction: Outbox,
         twin_id: str,
@@ -117,9 +117,9 @@ class Happenings:
             transaction.append_events([OutboxEvent(twin_id, text)])
             return
         old = cast("JsonObject", orjson.loads(before.body))
-        self._tell_twin_change(transaction, twin_id, document, build_changes(old, document))
+        self._record_twin_change(transaction, twin_id, document, build_changes(old, document))
 
-    def tell_twin_patched(
+    def record_twin_patched(
         self,
         transaction: Outbox,
         twin_id: str,
@@ -127,13 +127,15 @@ class Happenings:
         changes: Changes,
     ) -> None:
         """Record a patch of a twin, or of a component of it."""
-        self._tell_twin_change(transaction, twin_id, document, changes)
+        self._record_twin_change(transaction, twin_id, document, changes)
 
-    def tell_twin_deleted(self, transaction: Outbox, twin_id: str, before: StoredDocument) -> None:
+    def record_twin_deleted(
+        self, transaction: Outbox, twin_id: str, before: StoredDocument
+    ) -> None:
         """Record the deletion of a twin; the event has its last document."""
         self._append(transaction, EventType.TWIN_DELETE, twin_id, twin_id, before.body)
 
-    def _tell_twin_change(
+    def _record_twin_change(
         self,
         transaction: Outbox,
         twin_id: str,
@@ -149,7 +151,7 @@ class Happenings:
 
     # --- relationships --------------------------------------------------------------------------
 
-    def tell_relationship_put(
+    def record_relationship_put(
         self,
         transaction: Outbox,
         key: RelationshipKey,
@@ -169,9 +171,9 @@ class Happenings:
             self._tell_relationship(transaction, EventType.RELATIONSHIP_CREATE, key, body)
         else:
             changes = build_changes(old, new)
-            self._tell_relationship_change(transaction, key, new["$targetId"], changes)
+            self._record_relationship_change(transaction, key, new["$targetId"], changes)
 
-    def tell_relationship_patched(
+    def record_relationship_patched(
         self,
         transaction: Outbox,
         key: RelationshipKey,
@@ -179,15 +181,15 @@ class Happenings:
         changes: Changes,
     ) -> None:
         """Record a patch of a relationship."""
-        self._tell_relationship_change(transaction, key, target_id, changes)
+        self._record_relationship_change(transaction, key, target_id, changes)
 
-    def tell_relationship_deleted(
+    def record_relationship_deleted(
         self, transaction: Outbox, key: RelationshipKey, before: StoredDocument
     ) -> None:
         """Record the deletion of a relationship; the event has its last document."""
         self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
 
-    def _tell_relationship_change(
+    def _record_relationship_change(
         self,
         transaction: Outbox,
         key: RelationshipKey,
@@ -230,11 +232,13 @@ class Happenings:
 
     # --- models and telemetry -------------------------------------------------------------------
 
-    def tell_model(self, transaction: Outbox, kind: EventType, model_id: str, data: bytes) -> None:
+    def record_model(
+        self, transaction: Outbox, kind: EventType, model_id: str, data: bytes
+    ) -> None:
         """Record that a model was created, decommissioned or deleted; `data` is its ModelData."""
         self._append(transaction, kind, model_id, model_id, data)
 
-    def tell_telemetry(
+    def record_telemetry(
         self,
         transaction: Outbox,
         twin_id: str,

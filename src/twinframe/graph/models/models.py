@@ -16,7 +16,7 @@ import orjson
 from twinframe.errors import InvalidArgument, LimitExceeded, ModelNotFound
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.events.envelope import EventType
-from twinframe.graph.events.recorder import Happenings
+from twinframe.graph.events.recorder import EventRecorder
 from twinframe.graph.models.uploads import Upload, parse_upload
 from twinframe.graph.models.whole_models import render_whole
 from twinframe.model.clock import render_upload_time
@@ -43,7 +43,7 @@ class Models:
         """
         checked = self._check_documents(documents)
         runner = self._context.runner
-        moment = render_upload_time(self._context.stamps())
+        moment = render_upload_time(self._context.write_clock())
 
         def parse(session: GraphSession) -> Upload:
             self._check_sizes(checked)
@@ -51,22 +51,22 @@ class Models:
 
         upload = await runner.scan(parse, self._context.settings.query.timeout)
 
-        happenings = self._context.join_trace().happenings
+        recorder = self._context.join_trace().recorder
 
-        def work(transaction: GraphTransaction) -> list[bytes]:
+        def apply(transaction: GraphTransaction) -> list[bytes]:
             current = upload
             if transaction.read_schema_version() != upload.version:
                 current = parse(transaction)
             # Read again: the time is not before that of models stored while it was parsed.
-            stored = render_upload_time(self._context.stamps())
+            stored = render_upload_time(self._context.write_clock())
             records = [replace(record, upload_time=stored) for record in current.records]
             transaction.put_models(records)
             rendered = [render_model(record, with_definition=False) for record in records]
             for record, data in zip(records, rendered, strict=True):
-                _tell(happenings, transaction, EventType.MODEL_CREATE, record.model_id, data)
+                _record(recorder, transaction, EventType.MODEL_CREATE, record.model_id, data)
             return rendered
 
-        return await self._context.write(work)
+        return await self._context.write(apply)
 
     async def list_models(
         self,
@@ -151,18 +151,18 @@ class Models:
             if operation.value is not True:
                 operation.refuse("/decommissioned can only become true; it cannot be undone.")
 
-        happenings = self._context.join_trace().happenings
+        recorder = self._context.join_trace().recorder
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             record = transaction.read_model(model_id)
             if record is None:
                 raise ModelNotFound(model_id)
             if operations and not record.decommissioned:
                 transaction.set_decommissioned(model_id, True)
                 data = render_model(replace(record, decommissioned=True), with_definition=False)
-                _tell(happenings, transaction, EventType.MODEL_DECOMMISSION, model_id, data)
+                _record(recorder, transaction, EventType.MODEL_DECOMMISSION, model_id, data)
 
-        await self._context.write(work)
+        await self._context.write(apply)
 
     async def delete_model(self, model_id: str) -> None:
         """Delete a model that no other refers to; its twins are kept.
@@ -171,22 +171,22 @@ class Models:
         """
         parse_model_id(model_id)
 
-        happenings = self._context.join_trace().happenings
+        recorder = self._context.join_trace().recorder
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             record = transaction.read_model(model_id)
             transaction.delete_models([model_id])
             if record is not None:
-                _tell_deleted(happenings, transaction, record)
+                _record_deleted(recorder, transaction, record)
 
-        await self._context.write(work)
+        await self._context.write(apply)
 
     async def delete_all_models(self) -> None:
         """Delete every model at once; twins are kept."""
 
-        happenings = self._context.join_trace().happenings
+        recorder = self._context.join_trace().recorder
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             going: list[ModelRecord] = []
             while records := transaction.read_models(
                 after=going[-1].position if going else 0, limit=_CHUNK
@@ -195,9 +195,9 @@ class Models:
             if going:
                 transaction.delete_models([record.model_id for record in going])
             for record in going:
-                _tell_deleted(happenings, transaction, record)
+                _record_deleted(recorder, transaction, record)
 
-        await self._context.write(work)
+        await self._context.write(apply)
 
     def _check_whole(self, model_id: str, size: int) -> None:
         most = self._context.settings.graph.max_page_bytes
@@ -238,22 +238,22 @@ class Models:
         return [parse_model_id(model_id) for model_id in dict.fromkeys(model_ids)]
 
 
-def _tell_deleted(
-    happenings: Happenings | None, transaction: GraphTransaction, record: ModelRecord
+def _record_deleted(
+    recorder: EventRecorder | None, transaction: GraphTransaction, record: ModelRecord
 ) -> None:
     data = render_model(record, with_definition=False)
-    _tell(happenings, transaction, EventType.MODEL_DELETE, record.model_id, data)
+    _record(recorder, transaction, EventType.MODEL_DELETE, record.model_id, data)
 
 
-def _tell(
-    happenings: Happenings | None,
+def _record(
+    recorder: EventRecorder | None,
     transaction: GraphTransaction,
     kind: EventType,
     model_id: str,
     data: bytes,
 ) -> None:
-    if happenings is not None:
-        happenings.tell_model(transaction, kind, model_id, data)
+    if recorder is not None:
+        recorder.record_model(transaction, kind, model_id, data)
 
 
 def render_model(record: ModelRecord, *, with_definition: bool) -> bytes:

@@ -45,8 +45,8 @@ class Triples:
         self._context = context
         self._support = support
         self._scratch = scratch
-        self._exports = _Places(context.settings.export.at_once, "Export__AtOnce")
-        self._queries = _Places(context.settings.sparql.at_once, "Sparql__AtOnce")
+        self._exports = _Slots(context.settings.export.at_once, "Export__AtOnce")
+        self._queries = _Slots(context.settings.sparql.at_once, "Sparql__AtOnce")
 
     @property
     def is_sparql_enabled(self) -> bool:
@@ -130,7 +130,7 @@ class Triples:
         return await _begin(stream, task)
 
 
-class _Places:
+class _Slots:
     """A limited number of slots in this worker; used on the event loop alone."""
 
     def __init__(self, count: int, setting: str) -> None:
@@ -160,7 +160,7 @@ async def _begin(stream: WrittenStream, writing: asyncio.Future[None]) -> Writte
     return stream
 
 
-def _start_thread(work: Callable[[], None]) -> asyncio.Future[None]:
+def _start_thread(function: Callable[[], None]) -> asyncio.Future[None]:
     """Run in a thread of its own, which does not keep the process from ending."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
@@ -177,7 +177,7 @@ def _start_thread(work: Callable[[], None]) -> asyncio.Future[None]:
     def run() -> None:
         error: BaseException | None = None
         try:
-            work()
+            function()
         except Exception as raised:  # noqa: BLE001  (the job runner: the waiting caller gets the error)
             error = raised
         with suppress(RuntimeError):  # the loop was closed: there is no waiter left

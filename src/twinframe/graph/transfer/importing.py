@@ -22,9 +22,9 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.transfer.breath import BREATH_SECONDS, PARSED, breathe
 from twinframe.graph.transfer.lines import ByteSource, read_lines
 from twinframe.graph.transfer.model_lines import ModelSection, finish_models
+from twinframe.graph.transfer.pausing import PARSED, PAUSE_SECONDS, pause_for_writers
 from twinframe.graph.transfer.progress import BEGIN, Finding, Progress, build_finding
 from twinframe.graph.transfer.relationship_lines import RelationshipChunk
 from twinframe.graph.transfer.sections import (
@@ -75,9 +75,9 @@ class Chunk(Protocol):
         """Read the models to validate against, in the state that `session` sees."""
         ...
 
-    def judge(self, breath: float = 0.0) -> None:
-        """Validate and render as much as possible before the transaction; `breath` as of
-        `breathe`.
+    def judge(self, pause_seconds: float = 0.0) -> None:
+        """Validate and render as much as possible before the transaction; `pause_seconds` as of
+        `pause_for_writers`.
         """
         ...
 
@@ -131,14 +131,14 @@ class FileReader:
         return next(self._chunks, None)
 
     def parse(
-        self, chunk: RawChunk, breath: float = 0.0
+        self, chunk: RawChunk, pause_seconds: float = 0.0
     ) -> tuple[list[Numbered[JsonValue]], list[Finding]]:
-        """Return the values of the lines, and the lines that are no JSON; `breath` as of
-        `breathe`.
+        """Return the values of the lines, and the lines that are no JSON; `pause_seconds` as of
+        `pause_for_writers`.
         """
         values: list[Numbered[JsonValue]] = []
         findings: list[Finding] = []
-        for number, line in breathe(chunk.lines, PARSED, breath):
+        for number, line in pause_for_writers(chunk.lines, PARSED, pause_seconds):
             try:
                 values.append(Numbered(number, parse_json(line, self._limits)))
             except EmptyBody:
@@ -281,15 +281,15 @@ class Importer:
         `MemoryExhausted`, and those of `keep`.
         """
         reader = FileReader(self._context, source, start)
-        breath = BREATH_SECONDS if pause else 0.0
+        pause_seconds = PAUSE_SECONDS if pause else 0.0
         progress = start
         held = self._context.memory.hold(Part.IMPORTS)
         waiting: asyncio.Task[_Prepared | None] | None = None
         try:
-            prepared = await self._prepare(reader, held, breath)
+            prepared = await self._prepare(reader, held, pause_seconds)
             while prepared is not None:
                 # PERF: the next chunk is read, parsed and validated while this one is written.
-                waiting = asyncio.create_task(self._prepare(reader, held, breath))
+                waiting = asyncio.create_task(self._prepare(reader, held, pause_seconds))
                 progress = await self._store(prepared, progress, pause)
                 reader.forget(prepared.section)
                 held.shrink(prepared.memory)
@@ -303,26 +303,28 @@ class Importer:
             held.release()
         return await self._finish(reader.header, progress)
 
-    async def _prepare(self, reader: FileReader, held: Hold, breath: float) -> _Prepared | None:
+    async def _prepare(
+        self, reader: FileReader, held: Hold, pause_seconds: float
+    ) -> _Prepared | None:
         raw = await asyncio.to_thread(reader.read_chunk)
         if raw is None:
             return None
         await _insist(lambda: _grow(held, raw.memory))
         # PERF: not in the threads of `scan`, whose low priority makes them hold the interpreter
         # lock while they are descheduled, so that all others would wait for it.
-        prepared = await asyncio.to_thread(self._parse, reader, raw, breath)
+        prepared = await asyncio.to_thread(self._parse, reader, raw, pause_seconds)
         chunk, timeout = prepared.chunk, self._context.settings.query.timeout
         if chunk.looks:
             await _insist(lambda: self._context.runner.scan(chunk.look, timeout))
-            await asyncio.to_thread(chunk.judge, breath)
+            await asyncio.to_thread(chunk.judge, pause_seconds)
         return prepared
 
-    def _parse(self, reader: FileReader, raw: RawChunk, breath: float) -> _Prepared:
+    def _parse(self, reader: FileReader, raw: RawChunk, pause_seconds: float) -> _Prepared:
         if raw.section is Section.MODELS:
-            models = ModelSection(self._context, reader.header, raw.lines, breath)
+            models = ModelSection(self._context, reader.header, raw.lines, pause_seconds)
             return _Prepared(models, raw.section, raw.end, models.findings, raw.memory)
-        values, findings = reader.parse(raw, breath)
-        chunk = _CHUNKS[raw.section](self._context, reader.header, values, breath)
+        values, findings = reader.parse(raw, pause_seconds)
+        chunk = _CHUNKS[raw.section](self._context, reader.header, values, pause_seconds)
         return _Prepared(chunk, raw.section, raw.end, findings, raw.memory)
 
     async def _store(self, prepared: _Prepared, before: Progress, pause: float) -> Progress:
@@ -335,14 +337,14 @@ class Importer:
     async def _store_part(
         self, prepared: _Prepared, before: Progress, part: int, found: Sequence[Finding]
     ) -> Progress:
-        def work(transaction: GraphTransaction) -> tuple[Progress, Sequence[Finding]]:
+        def apply(transaction: GraphTransaction) -> tuple[Progress, Sequence[Finding]]:
             done, refused = prepared.chunk.store(transaction, before, prepared.end, part)
             findings = sorted((*found, *refused), key=lambda each: each.line)
             done = replace(done, errors=before.errors + len(findings))
             self._keep(transaction, done, findings)
             return done, findings
 
-        progress, findings = await _insist(lambda: self._context.write(work))
+        progress, findings = await _insist(lambda: self._context.write(apply))
         self._report(progress, findings)
         most = self._context.settings.jobs.max_errors
         if progress.errors > most:
@@ -353,11 +355,11 @@ class Importer:
         return progress
 
     async def _finish(self, header: Header, done: Progress) -> Progress:
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             finish_models(self._context, transaction, header)
             self._keep(transaction, done, ())
 
-        await _insist(lambda: self._context.write(work))
+        await _insist(lambda: self._context.write(apply))
         return done
 
 

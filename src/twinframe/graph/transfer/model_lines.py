@@ -15,7 +15,7 @@ from twinframe.errors import EmptyBody, ImportFileInvalid, InvalidArgument, Mode
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.documents.twins import is_source_time
 from twinframe.graph.models.uploads import Outline, cut_pieces, outline_model, parse_piece
-from twinframe.graph.transfer.breath import PARSED, breathe
+from twinframe.graph.transfer.pausing import PARSED, pause_for_writers
 from twinframe.graph.transfer.progress import Finding, Progress, build_finding
 from twinframe.graph.transfer.sections import Header, Section
 from twinframe.graph.transfer.values import Numbered
@@ -46,13 +46,13 @@ class ModelSection:
         context: GraphContext,
         header: Header,
         lines: Sequence[Numbered[bytes]],
-        breath: float = 0.0,
+        pause_seconds: float = 0.0,
     ) -> None:
         json = context.settings.json_
         self._context = context
         self._header = header
         self._limits = JsonLimits(json.max_depth, json.max_keys)
-        self._breath = breath
+        self._pause_seconds = pause_seconds
         self._lines: list[Numbered[bytes]] = []
         self._outlines: list[Outline] = []
         self.findings = self._read(lines)
@@ -73,21 +73,21 @@ class ModelSection:
         self._check_ids()
         new = [place for place in range(len(self._lines)) if self._is_new(session, place)]
         known = {self._outlines[place].model_id: place for place in new}
-        moment = render_upload_time(self._context.stamps())
+        moment = render_upload_time(self._context.write_clock())
 
         def find(model_id: str) -> JsonValue:
             return self._parse(known[model_id]) if model_id in known else None
 
         pieces: list[Sequence[ModelRecord]] = []
         outlines = [self._outlines[place] for place in new]
-        for piece in breathe(cut_pieces(outlines), 1, self._breath):
+        for piece in pause_for_writers(cut_pieces(outlines), 1, self._pause_seconds):
             places = [new[at] for at in piece]
             records = parse_piece(session, list(map(self._parse, places)), moment, find)
             pieces.append([self._restore(record) for record in records])
         self._pieces = pieces
         self._versions = {0: session.read_schema_version()}
 
-    def judge(self, _breath: float = 0.0) -> None:
+    def judge(self, _pause_seconds: float = 0.0) -> None:
         """Do nothing: `look` has done it."""
 
     def store(
@@ -108,7 +108,7 @@ class ModelSection:
             version = transaction.read_schema_version()
             self._versions[part + 1] = _CHANGED if is_changed else version
             return replace(before, section=Section.MODELS, models=models), ()
-        deleted = self._build_deleted(transaction, render_upload_time(self._context.stamps()))
+        deleted = self._build_deleted(transaction, render_upload_time(self._context.write_clock()))
         if deleted:
             transaction.put_models(deleted)
         done = before.advance(end, Section.MODELS, ())
@@ -118,7 +118,7 @@ class ModelSection:
     def _read(self, lines: Sequence[Numbered[bytes]]) -> list[Finding]:
         """Keep the lines that are JSON, and their outlines; return the findings of the others."""
         findings: list[Finding] = []
-        for each in breathe(lines, PARSED, self._breath):
+        for each in pause_for_writers(lines, PARSED, self._pause_seconds):
             try:
                 document = parse_json(each.value, self._limits)
             except EmptyBody:
@@ -174,14 +174,14 @@ class ModelSection:
                 new.append(record)
             elif not _is_same(stored.document, orjson.loads(record.document)):
                 raise ModelAlreadyExists(record.model_id)
-        moment = render_upload_time(self._context.stamps())
+        moment = render_upload_time(self._context.write_clock())
         documents = [orjson.loads(record.document) for record in new]
         return [self._restore(record) for record in parse_piece(transaction, documents, moment)]
 
     def _stamp(self, records: Sequence[ModelRecord]) -> Sequence[ModelRecord]:
         """Set the current time, except where the header gives the model's own."""
         # Read here, not before: writes that come first must not have a later time.
-        moment = render_upload_time(self._context.stamps())
+        moment = render_upload_time(self._context.write_clock())
         known = self._header.models
         return [
             record if record.model_id in known else replace(record, upload_time=moment)

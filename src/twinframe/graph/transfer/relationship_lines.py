@@ -21,12 +21,12 @@ from twinframe.graph.documents.twins import ID as TWIN_ID
 from twinframe.graph.documents.twins import JsonObject
 from twinframe.graph.events.envelope import add_notes
 from twinframe.graph.events.recorder import render_model_notes
-from twinframe.graph.transfer.breath import RENDERED, breathe
+from twinframe.graph.transfer.pausing import RENDERED, pause_for_writers
 from twinframe.graph.transfer.progress import Finding, Progress, build_finding
 from twinframe.graph.transfer.restoring import restore_relationship
 from twinframe.graph.transfer.sections import Header, Section
 from twinframe.graph.transfer.values import LINE_ERRORS, Numbered
-from twinframe.graph.twins.changes import find_job_happenings, write_relationships
+from twinframe.graph.twins.changes import find_job_recorder, write_relationships
 from twinframe.graph.twins.drafts import Stamp
 from twinframe.graph.twins.relationship_commands import (
     RelationshipJudge,
@@ -69,17 +69,17 @@ class RelationshipChunk:
         context: GraphContext,
         header: Header,
         documents: Sequence[Numbered[JsonValue]],
-        breath: float = 0.0,
+        pause_seconds: float = 0.0,
     ) -> None:
         self._context = context
-        self._happenings = find_job_happenings(context)
+        self._happenings = find_job_recorder(context)
         self._stamp = Stamp()
         self._guids = iterate_guids()
         self._header = header
         self._deleted = frozenset(one.model_id for one in header.deleted)
         self._lines: list[RelationshipLine] = []
         self._refused: list[Finding] = []
-        for each in breathe(documents, RENDERED, breath):
+        for each in pause_for_writers(documents, RENDERED, pause_seconds):
             try:
                 self._lines.append(self._parse(each))
             except LINE_ERRORS as error:
@@ -98,7 +98,7 @@ class RelationshipChunk:
         longer than validating.
         """
 
-    def judge(self, _breath: float = 0.0) -> None:
+    def judge(self, _pause_seconds: float = 0.0) -> None:
         """Do nothing before the transaction."""
 
     def store(
@@ -129,7 +129,7 @@ class RelationshipChunk:
     ) -> Sequence[bytes]:
         """Add the current time, and the models of their sources in their notes."""
         # Read here, not before: writes that come first must not have a later time.
-        now = render_update_time(self._context.stamps())
+        now = render_update_time(self._context.write_clock())
         notes = {model_id: render_model_notes(model_id) for model_id in set(models.values())}
         texts = self._stamp.fill((each.event for each in lines), now)
         return [

@@ -21,12 +21,12 @@ from twinframe.graph.documents.twins import (
     list_parts,
     parse_twin_body,
 )
-from twinframe.graph.transfer.breath import RENDERED, breathe
+from twinframe.graph.transfer.pausing import RENDERED, pause_for_writers
 from twinframe.graph.transfer.progress import Finding, Progress, build_finding
 from twinframe.graph.transfer.restoring import restore_twin
 from twinframe.graph.transfer.sections import Header, Section
 from twinframe.graph.transfer.values import LINE_ERRORS, Numbered
-from twinframe.graph.twins.changes import find_job_happenings, write_twins
+from twinframe.graph.twins.changes import find_job_recorder, write_twins
 from twinframe.graph.twins.drafts import Stamp
 from twinframe.graph.twins.twin_commands import require_found, require_own
 from twinframe.model.clock import render_update_time
@@ -81,10 +81,10 @@ class TwinChunk:
         context: GraphContext,
         header: Header,
         documents: Sequence[Numbered[JsonValue]],
-        _breath: float = 0.0,
+        _pause_seconds: float = 0.0,
     ) -> None:
         self._context = context
-        self._happenings = find_job_happenings(context)
+        self._happenings = find_job_recorder(context)
         self._guids = iterate_guids()
         self._header = header
         self._deleted = frozenset(one.model_id for one in header.deleted)
@@ -108,12 +108,12 @@ class TwinChunk:
         self._models = {model_id: models.find(model_id) for model_id in wanted}
         self._version = session.read_schema_version()
 
-    def judge(self, breath: float = 0.0) -> None:
+    def judge(self, pause_seconds: float = 0.0) -> None:
         """Validate the lines against the models, and render the valid ones."""
         stamp = Stamp()
         findings: list[Finding] = []
         drafts: list[_Draft] = []
-        for line in breathe(self._lines, RENDERED, breath):
+        for line in pause_for_writers(self._lines, RENDERED, pause_seconds):
             try:
                 drafts.append(self._draft(line, stamp.text))
             except LINE_ERRORS as error:
@@ -140,7 +140,7 @@ class TwinChunk:
             except LINE_ERRORS as error:
                 findings.append(build_finding(line.number, Section.TWINS, line.twin_id, error))
         # Read here, not before: writes that come first must not have a later time.
-        now = render_update_time(self._context.stamps())
+        now = render_update_time(self._context.write_clock())
         bodies = judged.stamp.fill((each.body for each in drafts), now)
         records = [
             TwinRecord(draft.line.twin_id, draft.line.model_id, draft.etag, body)

@@ -149,7 +149,7 @@ class Bulk:
     async def _put_group(self, group: Sequence[Put | TwinframeError]) -> list[Made]:
         traced = self._context.join_trace()
 
-        def work(transaction: GraphTransaction) -> list[Made]:
+        def apply(transaction: GraphTransaction) -> list[Made]:
             context = traced.pin_models(transaction)
             made: list[Made] = []
             size = 0
@@ -161,7 +161,7 @@ class Bulk:
             return made
 
         try:
-            made = await self._context.write(work)
+            made = await self._context.write(apply)
         except QuotaExceeded as error:
             if error.retry_after is not None:  # a rate: asking again would only make it worse
                 raise

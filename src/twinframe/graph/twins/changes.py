@@ -22,7 +22,7 @@ from twinframe.graph.documents.relationships import RelationshipBody, render_rel
 from twinframe.graph.documents.twins import ETAG, ID, METADATA, MODEL, JsonObject
 from twinframe.graph.events.changes import Changes
 from twinframe.graph.events.envelope import EventType
-from twinframe.graph.events.recorder import GatheredOutbox, Happenings
+from twinframe.graph.events.recorder import EventRecorder, GatheredOutbox
 from twinframe.graph.models.models import render_model
 from twinframe.model.etags import build_etag
 from twinframe.model.json import estimate_parsed
@@ -77,13 +77,13 @@ def write_twin(
         raise LimitExceeded(f"The twin has {len(body)} bytes; at most {most} are stored.")
     twin_id = cast("str", document[ID])
     model_id = cast("str", cast("JsonObject", document[METADATA])[MODEL])
-    happenings = context.happenings
+    recorder = context.recorder
     transaction.put_twin(TwinRecord(twin_id, model_id, etag, body))
-    if happenings is not None:
+    if recorder is not None:
         if changes is WHOLE or before is None:
-            happenings.tell_twin_put(transaction, twin_id, document, body, before)
+            recorder.record_twin_put(transaction, twin_id, document, body, before)
         else:
-            happenings.tell_twin_patched(transaction, twin_id, document, changes)
+            recorder.record_twin_patched(transaction, twin_id, document, changes)
     return StoredDocument(etag, body)
 
 
@@ -92,8 +92,8 @@ def remove_twin(
 ) -> None:
     """Delete a twin that is stored as `before`. Raises `RelationshipsNotDeleted`."""
     transaction.delete_twin(twin_id)
-    if context.happenings is not None:
-        context.happenings.tell_twin_deleted(transaction, twin_id, before)
+    if context.recorder is not None:
+        context.recorder.record_twin_deleted(transaction, twin_id, before)
 
 
 def write_relationship(
@@ -115,15 +115,15 @@ def write_relationship(
         raise LimitExceeded(
             f"The relationship would have {len(record.body)} bytes; at most {most} are stored."
         )
-    happenings = context.happenings
-    if happenings is not None and before is None:
+    recorder = context.recorder
+    if recorder is not None and before is None:
         before = transaction.read_relationship(*key)
     transaction.put_relationship(record)
-    if happenings is not None:
+    if recorder is not None:
         if changes is WHOLE or before is None:
-            happenings.tell_relationship_put(transaction, key, record.body, before)
+            recorder.record_relationship_put(transaction, key, record.body, before)
         else:
-            happenings.tell_relationship_patched(transaction, key, body.target_id, changes)
+            recorder.record_relationship_patched(transaction, key, body.target_id, changes)
     return StoredDocument(record.etag, record.body)
 
 
@@ -135,8 +135,8 @@ def remove_relationship(
 ) -> None:
     """Delete a relationship that is stored as `before`."""
     transaction.delete_relationship(*key)
-    if context.happenings is not None:
-        context.happenings.tell_relationship_deleted(transaction, key, before)
+    if context.recorder is not None:
+        context.recorder.record_relationship_deleted(transaction, key, before)
 
 
 def write_twins(
@@ -151,8 +151,8 @@ def write_twins(
     millions. `created` are the events of new ones, rendered beforehand; it is ignored where they
     are not recorded.
     """
-    happenings = find_job_happenings(context)
-    if happenings is None:
+    recorder = find_job_recorder(context)
+    if recorder is None:
         transaction.put_twins(records)
         return
     ids = [each.twin_id for each in records]
@@ -168,7 +168,7 @@ def write_twins(
             outbox.append_events([OutboxEvent(twin_id, text)])
         else:
             document = cast("JsonObject", orjson.loads(body))
-            happenings.tell_twin_put(outbox, twin_id, document, body, before)
+            recorder.record_twin_put(outbox, twin_id, document, body, before)
         standing[twin_id] = StoredDocument(record.etag, body)  # a twin may come twice
     outbox.flush()
 
@@ -180,8 +180,8 @@ def write_relationships(
     created: Sequence[bytes],
 ) -> None:
     """Store the relationships of a job, unchanged; see `write_twins`."""
-    happenings = find_job_happenings(context)
-    if happenings is None:
+    recorder = find_job_recorder(context)
+    if recorder is None:
         transaction.put_relationships(records)
         return
     keys = [(each.source_id, each.relationship_id) for each in records]
@@ -198,7 +198,7 @@ def write_relationships(
         if before is None:
             outbox.append_events([OutboxEvent(key[0], text)])
         else:
-            happenings.tell_relationship_put(outbox, key, record.body, before)
+            recorder.record_relationship_put(outbox, key, record.body, before)
         standing[key] = StoredDocument(record.etag, record.body)
     outbox.flush()
 
@@ -208,11 +208,11 @@ def write_models(
 ) -> None:
     """Store new models; see `write_twins`."""
     transaction.put_models(records)
-    happenings = find_job_happenings(context)
-    if happenings is not None:
+    recorder = find_job_recorder(context)
+    if recorder is not None:
         for record in records:
             data = render_model(record, with_definition=False)
-            happenings.tell_model(transaction, EventType.MODEL_CREATE, record.model_id, data)
+            recorder.record_model(transaction, EventType.MODEL_CREATE, record.model_id, data)
 
 
 def decommission_model(
@@ -220,28 +220,28 @@ def decommission_model(
 ) -> None:
     """Decommission a stored model; see `write_twins`."""
     transaction.set_decommissioned(record.model_id, True)
-    happenings = find_job_happenings(context)
-    if happenings is not None:
+    recorder = find_job_recorder(context)
+    if recorder is not None:
         data = render_model(replace(record, decommissioned=True), with_definition=False)
         kind = EventType.MODEL_DECOMMISSION
-        happenings.tell_model(transaction, kind, record.model_id, data)
+        recorder.record_model(transaction, kind, record.model_id, data)
 
 
 def erase_relationships(
     context: GraphContext, transaction: GraphTransaction, keys: Sequence[tuple[str, str]]
 ) -> int:
     """Delete those that exist; return their number. See `write_twins`."""
-    happenings = find_job_happenings(context)
+    recorder = find_job_recorder(context)
     erased = 0
     for key in keys:
-        before = transaction.read_relationship(*key) if happenings is not None else None
+        before = transaction.read_relationship(*key) if recorder is not None else None
         try:
             transaction.delete_relationship(*key)
         except RelationshipNotFound:
             continue
         erased += 1
-        if happenings is not None and before is not None:
-            happenings.tell_relationship_deleted(transaction, key, before)
+        if recorder is not None and before is not None:
+            recorder.record_relationship_deleted(transaction, key, before)
     return erased
 
 
@@ -249,17 +249,17 @@ def erase_twins(
     context: GraphContext, transaction: GraphTransaction, twin_ids: Sequence[str]
 ) -> int:
     """Delete those that exist and have no relationships; return their number. See `write_twins`."""
-    happenings = find_job_happenings(context)
+    recorder = find_job_recorder(context)
     erased = 0
     for twin_id in twin_ids:
-        before = transaction.read_twin(twin_id) if happenings is not None else None
+        before = transaction.read_twin(twin_id) if recorder is not None else None
         try:
             transaction.delete_twin(twin_id)
         except (TwinNotFound, RelationshipsNotDeleted):
             continue
         erased += 1
-        if happenings is not None and before is not None:
-            happenings.tell_twin_deleted(transaction, twin_id, before)
+        if recorder is not None and before is not None:
+            recorder.record_twin_deleted(transaction, twin_id, before)
     return erased
 
 
@@ -272,14 +272,14 @@ def erase_models(context: GraphContext, transaction: GraphTransaction) -> int:
         going += page
     if going:
         transaction.delete_models([record.model_id for record in going])
-    happenings = find_job_happenings(context)
-    if happenings is not None:
+    recorder = find_job_recorder(context)
+    if recorder is not None:
         for record in going:
             data = render_model(record, with_definition=False)
-            happenings.tell_model(transaction, EventType.MODEL_DELETE, record.model_id, data)
+            recorder.record_model(transaction, EventType.MODEL_DELETE, record.model_id, data)
     return len(going)
 
 
-def find_job_happenings(context: GraphContext) -> Happenings | None:
+def find_job_recorder(context: GraphContext) -> EventRecorder | None:
     """Return the recorder of events for the writes of jobs; None where they are not recorded."""
-    return context.happenings if context.settings.jobs.events else None
+    return context.recorder if context.settings.jobs.events else None

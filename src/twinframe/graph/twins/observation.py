@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.ports import StoreRunner
-from twinframe.graph.context.stamps import Stamps
+from twinframe.graph.context.ports import GraphRunner
+from twinframe.graph.context.write_clock import WriteClock
 from twinframe.graph.models.models import Models
 from twinframe.graph.twins.relationships import Relationships
 from twinframe.graph.twins.removal import Removal
 from twinframe.graph.twins.twins import Twins
-from twinframe.storage.base import GraphSession, GraphTransaction, Work
+from twinframe.storage.base import GraphSession, GraphTransaction, WriteFunction
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -61,8 +61,10 @@ class Observation:
         """
         runner = _ObservingRunner(self._context.runner, look, keep=keep)
         # A rehearsal does not advance the write times.
-        stamps = self._context.stamps if keep else Stamps(self._context.clock)
-        context = replace(self._context, runner=cast("StoreRunner", runner), stamps=stamps)
+        write_clock = self._context.write_clock if keep else WriteClock(self._context.clock)
+        context = replace(
+            self._context, runner=cast("GraphRunner", runner), write_clock=write_clock
+        )
         cases = WriteCases(
             Twins(context), Relationships(context), Models(context), Removal(context)
         )
@@ -83,7 +85,7 @@ class _ObservingRunner(Generic[S]):
     """The graph's runner, except that it observes writes."""
 
     def __init__(
-        self, runner: StoreRunner, look: Callable[[GraphSession], S], *, keep: bool
+        self, runner: GraphRunner, look: Callable[[GraphSession], S], *, keep: bool
     ) -> None:
         self._runner = runner
         self._look = look
@@ -93,12 +95,12 @@ class _ObservingRunner(Generic[S]):
         self.scan = runner.scan
         self.scan_early = runner.scan_early
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, function: WriteFunction[T]) -> T:
         """Run the write function between two reads."""
 
         def observed(transaction: GraphTransaction) -> T:
             before = self._look(transaction)
-            result = work(transaction)
+            result = function(transaction)
             # NOTE: a write function may run more than once; the last run counts.
             self.seen = before, self._look(transaction)
             if not self._keep:

@@ -47,9 +47,9 @@ class _Message:
 
     def tell(self, transaction: GraphTransaction, context: GraphContext) -> None:
         """Put the message into the outbox, if there is one."""
-        if context.happenings is None:
+        if context.recorder is None:
             return
-        context.happenings.tell_telemetry(
+        context.recorder.record_telemetry(
             transaction,
             self.twin_id,
             self.component,
@@ -94,7 +94,7 @@ class Telemetry:
         # An invalid message need not wait for the writer lock; the transaction decides races.
         await context.runner.read(lambda session: message.find_sender(session, models))
         self._check(payload)
-        if context.happenings is not None:
+        if context.recorder is not None:
             await context.write(lambda transaction: message.tell(transaction, context))
             context.signal.set()
 

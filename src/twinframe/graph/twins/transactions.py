@@ -58,7 +58,7 @@ class Transactions:
         most = self.limits.max_transaction_bytes
         traced = self._context.join_trace()
 
-        def work(transaction: GraphTransaction) -> list[str | None]:
+        def apply(transaction: GraphTransaction) -> list[str | None]:
             context = traced.pin_models(transaction)
             etags: list[str | None] = []
             size = 0
@@ -75,7 +75,7 @@ class Transactions:
                 etags.append(None if made is None else made.etag)
             return etags
 
-        etags = await self._context.write(work)
+        etags = await self._context.write(apply)
         self._context.signal.set()
         return etags
 

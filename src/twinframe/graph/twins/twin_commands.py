@@ -57,7 +57,7 @@ class PutTwin:
         Errors: `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`, `PreconditionFailed`.
         """
         before, is_asked = None, self.condition.is_asked
-        if is_asked or context.happenings is not None:
+        if is_asked or context.recorder is not None:
             before = transaction.read_twin(self.twin_id)
         if is_asked:
             etag = None if before is None else before.etag
@@ -65,7 +65,9 @@ class PutTwin:
         model = self._find_model(context, transaction)
         # Read here, not before: twins of one batch have times in the order in which they are
         # stored.
-        now = stamp_after(context.stamps(), None if before is None else find_touched(before.body))
+        now = stamp_after(
+            context.write_clock(), None if before is None else find_touched(before.body)
+        )
         details = model.validator.validate_twin(self.body)
         if details:
             raise build_refusal(details)
@@ -117,7 +119,7 @@ class PatchTwin:
             self._refuse_missing_part(self.part)
         changes = build_patch_changes(document, self.operations)
         before = cast("JsonObject", document[METADATA]).get(TOUCHED)
-        patch = TwinPatch(document, parts, stamp_after(context.stamps(), before))
+        patch = TwinPatch(document, parts, stamp_after(context.write_clock(), before))
         for operation in self.operations:
             patch.apply(operation)
         _validate(model, document, None if self.new_model_id is not None else patch.touched)

@@ -9,7 +9,7 @@ from typing import Final
 from twinframe.hooks.event_sinks.base import Message
 
 _PLACE: Final = re.compile(r"\{([a-z]*)\}")
-PLACES: Final = ("type", "key", "subject", "source")
+PLACEHOLDERS: Final = ("type", "key", "subject", "source")
 """The names that a template may have in braces: `key` is the id of the twin."""
 
 
@@ -19,8 +19,8 @@ def check_template(template: str, refused: str) -> str:
     Raises `ValueError` for an unknown name, or a character of `refused` outside of braces.
     """
     for name in _PLACE.findall(template):
-        if name not in PLACES:
-            known = ", ".join(f"{{{place}}}" for place in PLACES)
+        if name not in PLACEHOLDERS:
+            known = ", ".join(f"{{{place}}}" for place in PLACEHOLDERS)
             raise ValueError(f"knows no {{{name}}}, only {known}")
     rest = _PLACE.sub("", template)
     found = next((char for char in rest if char in refused or not char.isprintable()), None)

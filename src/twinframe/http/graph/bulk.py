@@ -16,8 +16,8 @@ from falcon.asgi import Request, Response
 from twinframe.errors import StorageError, TwinframeError
 from twinframe.graph.twins.bulk import ItemResult
 from twinframe.http.access import authorize_parts
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.bodies import BodyLimit
-from twinframe.http.edge import Edge
 from twinframe.http.errors import build_answer, build_single
 from twinframe.http.messages import read_conditions, read_exchange, read_json
 from twinframe.model.values import JsonValue
@@ -41,28 +41,28 @@ _TWIN: Final = ("digitalTwinId",)
 _RELATIONSHIP: Final = ("sourceId", "relationshipId")
 
 
-async def put_twins(edge: Edge, request: Request, response: Response) -> None:
+async def put_twins(api: GraphApiContext, request: Request, response: Response) -> None:
     """POST: create or replace twins; 200 with a result for each."""
-    bulk = edge.graph.bulk
-    documents = await _read_body(edge, request, bulk.limits)
+    bulk = api.graph.bulk
+    documents = await _read_body(api, request, bulk.limits)
     if_match, if_none_match = read_conditions(request)
     results = await bulk.put_twins(documents, if_none_match, if_match)
     response.data = _render_results(results, _TWIN)
 
 
-async def put_relationships(edge: Edge, request: Request, response: Response) -> None:
+async def put_relationships(api: GraphApiContext, request: Request, response: Response) -> None:
     """POST: create or replace relationships; 200 with a result for each."""
-    bulk = edge.graph.bulk
-    documents = await _read_body(edge, request, bulk.limits)
+    bulk = api.graph.bulk
+    documents = await _read_body(api, request, bulk.limits)
     if_match, if_none_match = read_conditions(request)
     results = await bulk.put_relationships(documents, if_none_match, if_match)
     response.data = _render_results(results, _RELATIONSHIP)
 
 
-async def run_transaction(edge: Edge, request: Request, response: Response) -> None:
+async def run_transaction(api: GraphApiContext, request: Request, response: Response) -> None:
     """POST: apply the operations; 200 with the new etag of each."""
-    transactions = edge.graph.transactions
-    operations = await transactions.parse(await _read_body(edge, request, transactions.limits))
+    transactions = api.graph.transactions
+    operations = await transactions.parse(await _read_body(api, request, transactions.limits))
     needed = dict.fromkeys(PERMISSIONS[operation.name] for operation in operations)
     await authorize_parts(read_exchange(request), needed)
     etags = await transactions.run(operations)
@@ -73,8 +73,8 @@ async def run_transaction(edge: Edge, request: Request, response: Response) -> N
     response.data = orjson.dumps({"results": results})
 
 
-async def _read_body(edge: Edge, request: Request, limits: BulkSettings) -> JsonValue:
-    return await read_json(edge, request, BodyLimit(limits.max_body_bytes, "Bulk__MaxBodyBytes"))
+async def _read_body(api: GraphApiContext, request: Request, limits: BulkSettings) -> JsonValue:
+    return await read_json(api, request, BodyLimit(limits.max_body_bytes, "Bulk__MaxBodyBytes"))
 
 
 def _render_results(results: Sequence[ItemResult], names: tuple[str, ...]) -> bytes:

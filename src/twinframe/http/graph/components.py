@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from falcon.asgi import Request, Response
 
-from twinframe.http.edge import Edge
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import (
     PATCH_TYPES,
     read_conditions,
@@ -15,18 +15,18 @@ from twinframe.http.messages import (
 
 
 async def read_component(
-    edge: Edge, _request: Request, response: Response, twin_id: str, component: str
+    api: GraphApiContext, _request: Request, response: Response, twin_id: str, component: str
 ) -> None:
     """GET: the component."""
-    write_document(response, await edge.graph.components.read_component(twin_id, component))
+    write_document(response, await api.graph.components.read_component(twin_id, component))
 
 
 async def patch_component(
-    edge: Edge, request: Request, response: Response, twin_id: str, component: str
+    api: GraphApiContext, request: Request, response: Response, twin_id: str, component: str
 ) -> None:
     """PATCH: 204 and the twin's new ETag."""
-    patch = await read_json(edge, request, edge.bodies.limits.document, PATCH_TYPES)
-    etag = await edge.graph.components.patch_component(
+    patch = await read_json(api, request, api.bodies.limits.document, PATCH_TYPES)
+    etag = await api.graph.components.patch_component(
         twin_id, component, patch, *read_conditions(request)
     )
     write_no_content(response, etag)

@@ -14,10 +14,10 @@ from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
 from twinframe.graph.delivery.records import DeadLetter, Route
-from twinframe.graph.delivery.streams import Followed, Place
+from twinframe.graph.delivery.streams import Followed, StreamPosition
 from twinframe.graph.events.event import Event
 from twinframe.http.access import authorize_parts, may_go_on
-from twinframe.http.edge import Edge
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import (
     build_next_link,
     read_conditions,
@@ -47,39 +47,47 @@ _ID: Final = re.compile(r"(?:(?P<epoch>[0-9a-f]{1,32})-)?(?P<position>[0-9]{1,18
 # --- the vendor's ---------------------------------------------------------------------------------
 
 
-async def put_route(edge: Edge, request: Request, response: Response, route_id: str) -> None:
+async def put_route(
+    api: GraphApiContext, request: Request, response: Response, route_id: str
+) -> None:
     """PUT: 204, created or replaced."""
-    document = await read_json(edge, request, edge.bodies.limits.query)
+    document = await read_json(api, request, api.bodies.limits.query)
     if_match, if_none_match = read_conditions(request)
-    await edge.graph.event_routes.put_route(route_id, document, if_none_match, if_match)
+    await api.graph.event_routes.put_route(route_id, document, if_none_match, if_match)
     write_no_content(response)
 
 
-async def read_route(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
+async def read_route(
+    api: GraphApiContext, _request: Request, response: Response, route_id: str
+) -> None:
     """GET: the route."""
-    response.data = render_route(await edge.graph.event_routes.read_route(route_id))
+    response.data = render_route(await api.graph.event_routes.read_route(route_id))
 
 
-async def list_routes(edge: Edge, request: Request, response: Response) -> None:
+async def list_routes(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: a page of routes."""
-    page = await edge.graph.event_routes.list_routes(read_page_request(request))
-    next_link = build_next_link(edge, request, page, {})
+    page = await api.graph.event_routes.list_routes(read_page_request(request))
+    next_link = build_next_link(api, request, page, {})
     items = render_array([render_route(route) for route in page.items])
     response.data = b'{"value":%b,"nextLink":%b}' % (items, next_link)
 
 
-async def delete_route(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
+async def delete_route(
+    api: GraphApiContext, _request: Request, response: Response, route_id: str
+) -> None:
     """DELETE: 204."""
-    await edge.graph.event_routes.delete_route(route_id)
+    await api.graph.event_routes.delete_route(route_id)
     write_no_content(response)
 
 
 # --- beyond the vendor ----------------------------------------------------------------------------
 
 
-async def read_status(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
+async def read_status(
+    api: GraphApiContext, _request: Request, response: Response, route_id: str
+) -> None:
     """GET: the route's delivery state."""
-    status = await edge.graph.event_routes.read_status(route_id)
+    status = await api.graph.event_routes.read_status(route_id)
     progress = status.progress
     response.data = orjson.dumps(
         {
@@ -99,58 +107,58 @@ async def read_status(edge: Edge, _request: Request, response: Response, route_i
     )
 
 
-async def replay(edge: Edge, request: Request, response: Response, route_id: str) -> None:
+async def replay(api: GraphApiContext, request: Request, response: Response, route_id: str) -> None:
     """POST: 204; events are sent again from a position."""
-    body = await read_json(edge, request, edge.bodies.limits.query)
+    body = await read_json(api, request, api.bodies.limits.query)
     position = body.get("position") if isinstance(body, dict) else None
     if not isinstance(position, int) or isinstance(position, bool):
         raise InvalidArgument('The body must be an object such as {"position": 0}.')
-    await edge.graph.event_routes.replay(route_id, position)
+    await api.graph.event_routes.replay(route_id, position)
     write_no_content(response)
 
 
 async def list_dead_letters(
-    edge: Edge, request: Request, response: Response, route_id: str
+    api: GraphApiContext, request: Request, response: Response, route_id: str
 ) -> None:
     """GET: a page of the events that the route gave up."""
     await authorize_parts(read_exchange(request), _EVENTS)
-    routes = edge.graph.event_routes
+    routes = api.graph.event_routes
     page = await routes.list_dead_letters(route_id, read_page_request(request))
-    next_link = build_next_link(edge, request, page, {})
+    next_link = build_next_link(api, request, page, {})
     items = render_array([render_letter(letter) for letter in page.items])
     response.data = b'{"value":%b,"nextLink":%b}' % (items, next_link)
 
 
 async def replay_dead_letters(
-    edge: Edge, _request: Request, response: Response, route_id: str
+    api: GraphApiContext, _request: Request, response: Response, route_id: str
 ) -> None:
     """POST: 200 with the number of dead letters that are sent again."""
-    count = await edge.graph.event_routes.replay_dead_letters(route_id)
+    count = await api.graph.event_routes.replay_dead_letters(route_id)
     response.data = orjson.dumps({"count": count})
 
 
 async def delete_dead_letters(
-    edge: Edge, _request: Request, response: Response, route_id: str
+    api: GraphApiContext, _request: Request, response: Response, route_id: str
 ) -> None:
     """DELETE: 200 with the number of dead letters deleted."""
-    count = await edge.graph.event_routes.delete_dead_letters(route_id)
+    count = await api.graph.event_routes.delete_dead_letters(route_id)
     response.data = orjson.dumps({"count": count})
 
 
-async def try_filter(edge: Edge, request: Request, response: Response) -> None:
+async def try_filter(api: GraphApiContext, request: Request, response: Response) -> None:
     """POST: which of the last events a filter passes."""
     await authorize_parts(read_exchange(request), _EVENTS)
-    body = await read_json(edge, request, edge.bodies.limits.query)
+    body = await read_json(api, request, api.bodies.limits.query)
     text = body.get("filter") if isinstance(body, dict) else None
     limit = body.get("limit", 100) if isinstance(body, dict) else None
     if not isinstance(text, str) or not isinstance(limit, int) or isinstance(limit, bool):
         raise InvalidArgument('The body must be an object such as {"filter": "true", "limit": 9}.')
-    trial = await edge.graph.event_routes.try_filter(text, limit)
+    trial = await api.graph.event_routes.try_filter(text, limit)
     items = render_array([render_event(event) for event in trial.events])
     response.data = b'{"examined":%d,"value":%b}' % (trial.examined, items)
 
 
-async def follow_events(edge: Edge, request: Request, response: Response) -> None:
+async def follow_events(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: events as they happen, as server-sent events, until the client leaves."""
     exchange = read_exchange(request)
     await authorize_parts(exchange, _EVENTS)
@@ -159,7 +167,7 @@ async def follow_events(edge: Edge, request: Request, response: Response) -> Non
     response.set_header("x-accel-buffering", "no")  # asks proxies not to buffer
     await exchange.read_body()
     async with AsyncExitStack() as stack:
-        following = edge.graph.event_streams.follow(
+        following = api.graph.event_streams.follow(
             request.get_param("filter"), read_last_id(request)
         )
         found = await stack.enter_async_context(following)
@@ -170,7 +178,7 @@ async def follow_events(edge: Edge, request: Request, response: Response) -> Non
         response.stream = stream_answer(exchange, EventBytes(stack.pop_all(), found, may_follow))
 
 
-def read_last_id(request: Request) -> Place | None:
+def read_last_id(request: Request) -> StreamPosition | None:
     """Return the position of `Last-Event-ID`, or of the parameter `lastEventId` on the first
     request, for which browsers set no header.
 
@@ -185,7 +193,7 @@ def read_last_id(request: Request) -> Place | None:
             "Last-Event-ID must be the id of an event of this stream, such as 5f0c1a2b-17, or 0 "
             f"for all that is kept, not {text[:100]!a}."
         )
-    return Place(int(found["position"]), found["epoch"])
+    return StreamPosition(int(found["position"]), found["epoch"])
 
 
 class EventBytes:

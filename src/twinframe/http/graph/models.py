@@ -5,7 +5,7 @@ from __future__ import annotations
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
-from twinframe.http.edge import Edge
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import (
     PATCH_TYPES,
     build_next_link,
@@ -19,57 +19,61 @@ from twinframe.http.messages import (
 )
 
 
-async def create_models(edge: Edge, request: Request, response: Response) -> None:
+async def create_models(api: GraphApiContext, request: Request, response: Response) -> None:
     """POST: 201 with the ModelData of all models, in the order of the request."""
-    documents = await read_json(edge, request, edge.bodies.limits.models)
+    documents = await read_json(api, request, api.bodies.limits.models)
     if not isinstance(documents, list):
         raise InvalidArgument("Payload is invalid: the body must be an array of DTDL interfaces.")
     response.status = 201
-    response.data = render_array(await edge.graph.models.create_models(documents))
+    response.data = render_array(await api.graph.models.create_models(documents))
 
 
-async def list_models(edge: Edge, request: Request, response: Response) -> None:
+async def list_models(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: a page of models; `dependenciesFor` may be repeated, or name several with commas."""
     dependencies_for = read_list(request, "dependenciesFor")
     definition = read_flag(request, "includeModelDefinition")
-    page = await edge.graph.models.list_models(
+    page = await api.graph.models.list_models(
         dependencies_for, definition, read_page_request(request)
     )
     kept: dict[str, str | list[str]] = {"includeModelDefinition": str(definition)}
     if dependencies_for:
         kept["dependenciesFor"] = dependencies_for
-    next_link = build_next_link(edge, request, page, kept)
+    next_link = build_next_link(api, request, page, kept)
     response.data = render_listing(b'{"value":[', page.items, b'],"nextLink":%b}' % next_link)
 
 
-async def read_model(edge: Edge, request: Request, response: Response, model_id: str) -> None:
+async def read_model(
+    api: GraphApiContext, request: Request, response: Response, model_id: str
+) -> None:
     """GET: ModelData, with the definition if `includeModelDefinition` is true.
 
     SPEC: Konnektr's `includeBaseModelContents` merges in what the model inherits.
     """
     definition = read_flag(request, "includeModelDefinition")
     if read_flag(request, "includeBaseModelContents"):
-        response.data = await edge.graph.models.read_whole_model(model_id)
+        response.data = await api.graph.models.read_whole_model(model_id)
     else:
-        response.data = await edge.graph.models.read_model(model_id, definition)
+        response.data = await api.graph.models.read_model(model_id, definition)
 
 
 async def decommission_model(
-    edge: Edge, request: Request, response: Response, model_id: str
+    api: GraphApiContext, request: Request, response: Response, model_id: str
 ) -> None:
     """PATCH: 204; the only patch replaces `/decommissioned`."""
-    patch = await read_json(edge, request, edge.bodies.limits.query, PATCH_TYPES)
-    await edge.graph.models.decommission_model(model_id, patch)
+    patch = await read_json(api, request, api.bodies.limits.query, PATCH_TYPES)
+    await api.graph.models.decommission_model(model_id, patch)
     write_no_content(response)
 
 
-async def delete_model(edge: Edge, _request: Request, response: Response, model_id: str) -> None:
+async def delete_model(
+    api: GraphApiContext, _request: Request, response: Response, model_id: str
+) -> None:
     """DELETE: 204."""
-    await edge.graph.models.delete_model(model_id)
+    await api.graph.models.delete_model(model_id)
     write_no_content(response)
 
 
-async def delete_all_models(edge: Edge, _request: Request, response: Response) -> None:
+async def delete_all_models(api: GraphApiContext, _request: Request, response: Response) -> None:
     """DELETE of the collection: 204; all models are deleted."""
-    await edge.graph.models.delete_all_models()
+    await api.graph.models.delete_all_models()
     write_no_content(response)

@@ -11,8 +11,8 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import Unauthenticated
-from twinframe.http.access import build_errand
-from twinframe.http.edge import Edge
+from twinframe.http.access import build_request_info
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.graph.schemas import Shape
 from twinframe.http.messages import read_exchange
 from twinframe.http.operations import SIGNED_IN, Answer, Route
@@ -25,18 +25,18 @@ class OwnPermissions(Shape):
     permissions: list[str]
 
 
-async def read_permissions(edge: Edge, request: Request, response: Response) -> None:
+async def read_permissions(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: the caller, and which permissions of the route table it holds on this graph.
 
     If authentication is off, every caller holds all of them.
     """
     exchange = read_exchange(request)
     caller, gate = exchange.caller, exchange.gate
-    held = edge.permissions
+    held = api.permissions
     if gate is not None:
         if caller is None:
             raise Unauthenticated("the request came past the layer that authenticates")
-        held = tuple(await gate.list_held(caller, held, build_errand(exchange)))
+        held = tuple(await gate.list_held(caller, held, build_request_info(exchange)))
     response.data = orjson.dumps(
         {
             "subject": None if caller is None else caller.subject,

@@ -8,20 +8,20 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument, InvalidContinuationToken
-from twinframe.http.departure import DepartureWatch
-from twinframe.http.edge import Edge
+from twinframe.http.api_context import GraphApiContext
+from twinframe.http.disconnects import DisconnectWatch
 from twinframe.http.messages import read_exchange, read_json, read_page_size, render_listing
 from twinframe.http.ports import QueryWarning
 from twinframe.model.values import JsonValue
 from twinframe.runtime.instruments.base import CURRENT_REQUEST
 
 
-async def run_query(edge: Edge, request: Request, response: Response) -> None:
+async def run_query(api: GraphApiContext, request: Request, response: Response) -> None:
     """POST: a page of rows.
 
     SPEC: with a continuation token, query and parameters may be left out and are ignored.
     """
-    body = await read_json(edge, request, edge.bodies.limits.query)
+    body = await read_json(api, request, api.bodies.limits.query)
     if not isinstance(body, dict):
         raise InvalidArgument("Payload is invalid: the body must be an object with a query.")
     text = _read_text(body, "query")
@@ -38,8 +38,8 @@ async def run_query(edge: Edge, request: Request, response: Response) -> None:
     size = read_page_size(request)
     exchange = read_exchange(request)
     CURRENT_REQUEST.set(exchange.request_id.decode("ascii"))  # for the slow query log
-    with DepartureWatch(exchange):
-        page = await edge.graph.queries.run(text, parameters, token, size)
+    with DisconnectWatch(exchange):
+        page = await api.graph.queries.run(text, parameters, token, size)
     response.set_header("query-charge", f"{page.charge:.2f}")
     following = (
         b"null" if page.continuation_token is None else orjson.dumps(page.continuation_token)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 from falcon.asgi import Request, Response
 
-from twinframe.http.edge import Edge
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import (
     PATCH_TYPES,
     build_next_link,
@@ -22,64 +22,66 @@ from twinframe.http.messages import (
 
 
 async def read_relationship(
-    edge: Edge, _request: Request, response: Response, twin_id: str, relationship_id: str
+    api: GraphApiContext, _request: Request, response: Response, twin_id: str, relationship_id: str
 ) -> None:
     """GET: the relationship and its ETag."""
-    found = await edge.graph.relationships.read_relationship(twin_id, relationship_id)
+    found = await api.graph.relationships.read_relationship(twin_id, relationship_id)
     write_document(response, found)
 
 
 async def put_relationship(
-    edge: Edge, request: Request, response: Response, twin_id: str, relationship_id: str
+    api: GraphApiContext, request: Request, response: Response, twin_id: str, relationship_id: str
 ) -> None:
     """PUT: create or replace; always 200 with the stored relationship."""
-    document = await read_json(edge, request, edge.bodies.limits.document)
+    document = await read_json(api, request, api.bodies.limits.document)
     if_match, if_none_match = read_conditions(request)
-    stored = await edge.graph.relationships.put_relationship(
+    stored = await api.graph.relationships.put_relationship(
         twin_id, relationship_id, document, if_none_match, if_match
     )
     write_document(response, stored)
 
 
 async def patch_relationship(
-    edge: Edge, request: Request, response: Response, twin_id: str, relationship_id: str
+    api: GraphApiContext, request: Request, response: Response, twin_id: str, relationship_id: str
 ) -> None:
     """PATCH: 204 and the new ETag."""
-    patch = await read_json(edge, request, edge.bodies.limits.document, PATCH_TYPES)
-    etag = await edge.graph.relationships.patch_relationship(
+    patch = await read_json(api, request, api.bodies.limits.document, PATCH_TYPES)
+    etag = await api.graph.relationships.patch_relationship(
         twin_id, relationship_id, patch, *read_conditions(request)
     )
     write_no_content(response, etag)
 
 
 async def delete_relationship(
-    edge: Edge, request: Request, response: Response, twin_id: str, relationship_id: str
+    api: GraphApiContext, request: Request, response: Response, twin_id: str, relationship_id: str
 ) -> None:
     """DELETE: 204."""
-    await edge.graph.relationships.delete_relationship(
+    await api.graph.relationships.delete_relationship(
         twin_id, relationship_id, *read_conditions(request)
     )
     write_no_content(response)
 
 
 async def list_relationships(
-    edge: Edge, request: Request, response: Response, twin_id: str
+    api: GraphApiContext, request: Request, response: Response, twin_id: str
 ) -> None:
     """GET: a page of outgoing relationships, of one `relationshipName` when it is given."""
     name = request.get_param("relationshipName") or None  # empty means no filter
-    page = await edge.graph.relationships.list_relationships(
+    page = await api.graph.relationships.list_relationships(
         twin_id, name, read_page_request(request)
     )
     kept = {} if name is None else {"relationshipName": name}
-    next_link = build_next_link(edge, request, page, kept)
+    next_link = build_next_link(api, request, page, kept)
     # SPEC: recorded key order of both relationship lists: nextLink, then value.
     response.data = render_listing(b'{"nextLink":%b,"value":[' % next_link, page.items, b"]}")
 
 
-async def list_incoming(edge: Edge, request: Request, response: Response, twin_id: str) -> None:
+async def list_incoming(
+    api: GraphApiContext, request: Request, response: Response, twin_id: str
+) -> None:
     """GET: a page of incoming relationships, four keys each, with absolute links."""
-    page = await edge.graph.relationships.list_incoming(twin_id, read_page_request(request))
-    prefix = edge.links.build_relationship_prefix(read_exchange(request))
+    page = await api.graph.relationships.list_incoming(twin_id, read_page_request(request))
+    prefix = api.links.build_relationship_prefix(read_exchange(request))
     version = read_api_version(request)
     items = [
         orjson.dumps(
@@ -87,10 +89,10 @@ async def list_incoming(edge: Edge, request: Request, response: Response, twin_i
                 "$relationshipId": item.relationship_id,
                 "$sourceId": item.source_id,
                 "$relationshipName": item.name,
-                "$relationshipLink": edge.links.build_relationship(prefix, item, version),
+                "$relationshipLink": api.links.build_relationship(prefix, item, version),
             }
         )
         for item in page.items
     ]
-    next_link = build_next_link(edge, request, page, {})
+    next_link = build_next_link(api, request, page, {})
     response.data = b'{"nextLink":%b,"value":%b}' % (next_link, render_array(items))

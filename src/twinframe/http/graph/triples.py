@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument, SparqlInvalid
-from twinframe.http.edge import Edge
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.errors import RouteNotFound, UnsupportedMediaType
 from twinframe.http.messages import read_exchange
 from twinframe.http.negotiation import choose_syntax, write_syntax
@@ -23,51 +23,51 @@ UPDATE_TEXT = "application/sparql-update"
 _MOST_FIELDS = 64
 
 
-async def export_graph(edge: Edge, request: Request, response: Response) -> None:
+async def export_graph(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: the graph as RDF, of one state."""
     syntax = choose_syntax(request, GRAPH_SYNTAXES)
     content = _read_content(request)
     _write_head(response, syntax, "graph" if content is Content.ALL else content.value)
-    if not _is_head(edge, request, response):
+    if not _is_head(api, request, response):
         await read_exchange(request).read_body()
-        stream = await edge.graph.triples.export_graph(syntax, content)
+        stream = await api.graph.triples.export_graph(syntax, content)
         _write_stream(request, response, stream)
 
 
-async def export_shapes(edge: Edge, request: Request, response: Response) -> None:
+async def export_shapes(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: SHACL shapes of the stored models."""
     syntax = choose_syntax(request, GRAPH_SYNTAXES)
     _write_head(response, syntax, "shapes")
-    if not _is_head(edge, request, response):
+    if not _is_head(api, request, response):
         await read_exchange(request).read_body()
-        _write_stream(request, response, await edge.graph.triples.export_shapes(syntax))
+        _write_stream(request, response, await api.graph.triples.export_shapes(syntax))
 
 
-async def export_report(edge: Edge, request: Request, response: Response) -> None:
+async def export_report(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: a SHACL report of the twins that violate the shapes of their models."""
     syntax = choose_syntax(request, REPORT_SYNTAXES)
     _write_head(response, syntax, "report")
-    if not _is_head(edge, request, response):
+    if not _is_head(api, request, response):
         await read_exchange(request).read_body()
-        _write_stream(request, response, await edge.graph.triples.export_report(syntax))
+        _write_stream(request, response, await api.graph.triples.export_report(syntax))
 
 
-async def query_by_url(edge: Edge, request: Request, response: Response) -> None:
+async def query_by_url(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: a SPARQL query as the parameter `query`.
 
     SPEC: SPARQL 1.1 Protocol section 2.1.1.
     """
-    _check_enabled(edge)
+    _check_enabled(api)
     await read_exchange(request).read_body()
-    await _answer(edge, request, response, _parse_fields(request.query_string))
+    await _answer(api, request, response, _parse_fields(request.query_string))
 
 
-async def query_by_post(edge: Edge, request: Request, response: Response) -> None:
+async def query_by_post(api: GraphApiContext, request: Request, response: Response) -> None:
     """POST: a SPARQL query as the body, or as the field `query` of a form.
 
     SPEC: SPARQL 1.1 Protocol sections 2.1.2 and 2.1.3.
     """
-    _check_enabled(edge)
+    _check_enabled(api)
     kind = (request.content_type or "").partition(";")[0].strip().lower()
     body = await read_exchange(request).read_body()
     try:
@@ -75,12 +75,12 @@ async def query_by_post(edge: Edge, request: Request, response: Response) -> Non
     except UnicodeDecodeError as error:
         raise InvalidArgument("The body is not UTF-8.") from error
     if kind == FORM:
-        await _answer(edge, request, response, _parse_fields(text))
+        await _answer(api, request, response, _parse_fields(text))
     elif kind == QUERY_TEXT:
         fields = _parse_fields(request.query_string)
         if "query" in fields:
             raise SparqlInvalid("The query is sent twice: as the body and as a parameter.")
-        await _answer(edge, request, response, {**fields, "query": [text]})
+        await _answer(api, request, response, {**fields, "query": [text]})
     elif kind == UPDATE_TEXT:
         raise SparqlInvalid(_READ_ONLY)
     else:
@@ -91,20 +91,20 @@ _READ_ONLY = "The endpoint is read-only: it takes no update. Write through the A
 
 
 async def _answer(
-    edge: Edge, request: Request, response: Response, fields: dict[str, list[str]]
+    api: GraphApiContext, request: Request, response: Response, fields: dict[str, list[str]]
 ) -> None:
     if "update" in fields:
         raise SparqlInvalid(_READ_ONLY)
     texts = fields.get("query", [])
     if len(texts) != 1:
         raise SparqlInvalid(f"There must be one query, not {len(texts)}.")
-    triples = edge.graph.triples
+    triples = api.graph.triples
     query = await triples.parse_query(
         texts[0], fields.get("default-graph-uri", ()), fields.get("named-graph-uri", ())
     )
     syntax = choose_syntax(request, query.form.syntaxes)
     write_syntax(response, syntax)
-    if not _is_head(edge, request, response):
+    if not _is_head(api, request, response):
         _write_stream(request, response, await triples.run_query(query, syntax))
 
 
@@ -115,8 +115,8 @@ def _parse_fields(text: str) -> dict[str, list[str]]:
         raise InvalidArgument(f"The form cannot be read: {error}.") from error
 
 
-def _check_enabled(edge: Edge) -> None:
-    if not edge.graph.triples.is_sparql_enabled:
+def _check_enabled(api: GraphApiContext) -> None:
+    if not api.graph.triples.is_sparql_enabled:
         raise RouteNotFound("SPARQL is off here; the operator sets Sparql__Enabled=true.")
 
 
@@ -137,14 +137,14 @@ def _write_head(response: Response, syntax: Syntax, name: str) -> None:
     response.set_header("content-disposition", f'attachment; filename="{name}.{syntax.suffix}"')
 
 
-def _is_head(edge: Edge, request: Request, response: Response) -> bool:
+def _is_head(api: GraphApiContext, request: Request, response: Response) -> bool:
     """Return whether the request is HEAD; the head is then written.
 
     Raises `Unsupported` as GET does.
     """
     if request.method != "HEAD":
         return False
-    edge.graph.triples.check_support()
+    api.graph.triples.check_support()
     leave_out_stream(response)
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from falcon.asgi import Request, Response
 
-from twinframe.http.edge import Edge
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import (
     PATCH_TYPES,
     read_conditions,
@@ -14,27 +14,35 @@ from twinframe.http.messages import (
 )
 
 
-async def read_twin(edge: Edge, _request: Request, response: Response, twin_id: str) -> None:
+async def read_twin(
+    api: GraphApiContext, _request: Request, response: Response, twin_id: str
+) -> None:
     """GET: the twin and its ETag."""
-    write_document(response, await edge.graph.twins.read_twin(twin_id))
+    write_document(response, await api.graph.twins.read_twin(twin_id))
 
 
-async def put_twin(edge: Edge, request: Request, response: Response, twin_id: str) -> None:
+async def put_twin(
+    api: GraphApiContext, request: Request, response: Response, twin_id: str
+) -> None:
     """PUT: create or replace; always 200 with the stored twin."""
-    document = await read_json(edge, request, edge.bodies.limits.document)
+    document = await read_json(api, request, api.bodies.limits.document)
     if_match, if_none_match = read_conditions(request)
-    stored = await edge.graph.twins.put_twin(twin_id, document, if_none_match, if_match)
+    stored = await api.graph.twins.put_twin(twin_id, document, if_none_match, if_match)
     write_document(response, stored)
 
 
-async def patch_twin(edge: Edge, request: Request, response: Response, twin_id: str) -> None:
+async def patch_twin(
+    api: GraphApiContext, request: Request, response: Response, twin_id: str
+) -> None:
     """PATCH: 204 and the new ETag."""
-    patch = await read_json(edge, request, edge.bodies.limits.document, PATCH_TYPES)
-    etag = await edge.graph.twins.patch_twin(twin_id, patch, *read_conditions(request))
+    patch = await read_json(api, request, api.bodies.limits.document, PATCH_TYPES)
+    etag = await api.graph.twins.patch_twin(twin_id, patch, *read_conditions(request))
     write_no_content(response, etag)
 
 
-async def delete_twin(edge: Edge, request: Request, response: Response, twin_id: str) -> None:
+async def delete_twin(
+    api: GraphApiContext, request: Request, response: Response, twin_id: str
+) -> None:
     """DELETE: 204 without an ETag."""
-    await edge.graph.twins.delete_twin(twin_id, *read_conditions(request))
+    await api.graph.twins.delete_twin(twin_id, *read_conditions(request))
     write_no_content(response)

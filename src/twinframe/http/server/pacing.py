@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
-TURN_SECONDS: Final = 0.001
+PACE_SECONDS: Final = 0.001
 FOLLOWERS: Final = 4
 """The most connections of a worker whose pipelined requests, other than the first, are answered at
 one time.
@@ -36,7 +36,7 @@ class Follower(Protocol):
         ...
 
 
-class Turns:
+class ReadPacer:
     """Lets connections with large bodies read one after another, each a piece, at a steady pace.
 
     PERF: a hundred of them, each with 256 KiB to be read, would stop the event loop for 20 ms at a
@@ -51,12 +51,12 @@ class Turns:
         """Call `go_on` when it is its turn."""
         self._waiting.append(go_on)
         if self._timer is None:
-            self._timer = loop.call_later(TURN_SECONDS, self._serve, loop)
+            self._timer = loop.call_later(PACE_SECONDS, self._serve, loop)
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         self._waiting.popleft()()
         waits = bool(self._waiting)
-        self._timer = loop.call_later(TURN_SECONDS, self._serve, loop) if waits else None
+        self._timer = loop.call_later(PACE_SECONDS, self._serve, loop) if waits else None
 
 
 class Followers:

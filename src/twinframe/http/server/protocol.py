@@ -14,7 +14,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
-from twinframe.http.server.crowd import Crowd, read_address
+from twinframe.http.server.connections import ConnectionTable, read_address
 from twinframe.http.server.delivery import is_delivered
 from twinframe.http.server.framing import (
     BODY_LARGE,
@@ -34,7 +34,7 @@ from twinframe.http.server.framing import (
     build_limits,
     check_head,
 )
-from twinframe.http.server.pacing import Followers, Turns
+from twinframe.http.server.pacing import Followers, ReadPacer
 from twinframe.runtime.memory import Hold, MemoryAccount, Part
 from twinframe.settings import ServerSettings
 
@@ -167,9 +167,9 @@ class GuardedProtocol(HttpToolsProtocol):
 
     limits: ClassVar[Limits]
     sweeper: ClassVar[Sweeper]
-    turns: ClassVar[Turns]
+    pacer: ClassVar[ReadPacer]
     followers: ClassVar[Followers]
-    crowd: ClassVar[Crowd[GuardedProtocol]]
+    connection_table: ClassVar[ConnectionTable[GuardedProtocol]]
     memory: ClassVar[MemoryAccount]
 
     def __init__(
@@ -211,7 +211,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self.sweeper.watch(self, self.loop)
         self.address = read_address(transport)
         most = self.limits.connections
-        if not self.crowd.join(self, now, full=len(self.connections) > most):
+        if not self.connection_table.join(self, now, full=len(self.connections) > most):
             if len(self.connections) > most + most // 4:
                 transport.abort()  # those that linger after their refusal have a limit too
             else:
@@ -220,7 +220,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.sweeper.forget(self)
         self.followers.leave(self)
-        self.crowd.leave(self)
+        self.connection_table.leave(self)
         super().connection_lost(exc)
         self._waiting, self._rest = None, b""
         self._held.release()
@@ -381,7 +381,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_body(body)
         if size > LARGE_BYTES and not self.flow.blocked:
             self.flow.block()
-            self.turns.line_up(self._go_on, self.loop)
+            self.pacer.line_up(self._go_on, self.loop)
 
     def on_message_complete(self) -> None:
         if len(self.headers) != self._head_fields:
@@ -509,7 +509,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def read_patience(self, now: float) -> float:
         """Return the seconds without a request; refused connections come first.
 
-        See `crowd.Guest`.
+        See `connection_table.Connection`.
         """
         match self._phase:
             case Phase.HEAD | Phase.IDLE if self._fault is None:
@@ -633,9 +633,9 @@ def build_protocol(
     namespace = {
         "limits": limits,
         "sweeper": Sweeper(limits.sweep_seconds),
-        "turns": Turns(),
+        "pacer": ReadPacer(),
         "followers": Followers(),
-        "crowd": Crowd(limits.address_connections),
+        "connection_table": ConnectionTable(limits.address_connections),
         "memory": memory,
     }
     return type("GuardedProtocol", (GuardedProtocol,), namespace)

@@ -19,9 +19,9 @@ from twinframe.model.temporal.instants import (
     LocalTime,
     Time,
     find_zone,
-    place_instant,
-    place_local,
     split_instant,
+    zone_instant,
+    zone_local,
 )
 
 _SOME_DAY = Date(0)
@@ -97,9 +97,9 @@ def _move_local(value: LocalDateTime, duration: Duration) -> LocalDateTime:
 def _move_date_time(value: DateTime, duration: Duration) -> DateTime:
     zone, moved = find_zone(value), value
     if duration.months or duration.days:
-        moved = place_local(_move_local(value.local, duration), zone, value.offset)
+        moved = zone_local(_move_local(value.local, duration), zone, value.offset)
     if duration.clock:
-        moved = place_instant(moved.instant + duration.clock, zone)
+        moved = zone_instant(moved.instant + duration.clock, zone)
     return moved
 
 
@@ -160,11 +160,11 @@ def _read_date(value: Instant) -> Date:
 def _place(local: LocalDateTime, value: Instant, zone: int | str) -> DateTime:
     match value:
         case DateTime():
-            return place_instant(value.instant, zone)
+            return zone_instant(value.instant, zone)
         case Time():
-            return place_instant(DateTime(local, value.offset).instant, zone)
+            return zone_instant(DateTime(local, value.offset).instant, zone)
         case _:
-            return place_local(local, zone)
+            return zone_local(local, zone)
 
 
 def _count_months(start: LocalDateTime | DateTime, end: LocalDateTime | DateTime) -> int:

@@ -80,7 +80,7 @@ class LocalDateTime:
 class DateTime:
     """A date and time in a zone: `offset` seconds east of UTC, `zone` its name if it has one.
 
-    Build named ones by `place_local` and `place_instant`, which apply the zone's rules.
+    Build named ones by `zone_local` and `zone_instant`, which apply the zone's rules.
     """
 
     local: LocalDateTime
@@ -129,7 +129,7 @@ def split_instant(nanoseconds: int) -> LocalDateTime:
     return LocalDateTime(Date(check_day(days)), LocalTime(rest))
 
 
-def place_instant(nanoseconds: int, zone: Zone) -> DateTime:
+def zone_instant(nanoseconds: int, zone: Zone) -> DateTime:
     """Return the instant of `nanoseconds` since 1970-01-01T00:00Z, in the local time of a zone."""
     if isinstance(zone, str):
         offset, name = find_offset(zone, nanoseconds // NANOSECONDS), zone
@@ -137,7 +137,7 @@ def place_instant(nanoseconds: int, zone: Zone) -> DateTime:
     return DateTime(split_instant(nanoseconds + zone * NANOSECONDS), zone)
 
 
-def place_local(local: LocalDateTime, zone: Zone, preferred: int | None = None) -> DateTime:
+def zone_local(local: LocalDateTime, zone: Zone, preferred: int | None = None) -> DateTime:
     """Return the datetime of a local time in a zone.
 
     A time that occurs twice gets the `preferred` offset, or is the earlier one; a time that is

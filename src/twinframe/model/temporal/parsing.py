@@ -28,7 +28,7 @@ from twinframe.model.temporal.instants import (
     Time,
     Zone,
     build_local_time,
-    place_local,
+    zone_local,
 )
 from twinframe.model.temporal.zones import parse_offset, parse_zone_name
 
@@ -101,8 +101,8 @@ def parse_date_time(text: str, default: Zone = UTC) -> DateTime:
     """
     local, offset, name = _parse_date_time(text)
     if name is None:
-        return place_local(local, default if offset is None else offset)
-    placed = place_local(local, parse_zone_name(name), offset)
+        return zone_local(local, default if offset is None else offset)
+    placed = zone_local(local, parse_zone_name(name), offset)
     if offset is not None and (placed.offset != offset or placed.local != local):
         raise build_argument_error(f"{text!r} gives an offset that {name} does not have then.")
     return placed

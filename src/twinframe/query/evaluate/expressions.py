@@ -39,10 +39,10 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.evaluate.calls import compile_call
-from twinframe.query.evaluate.failures import build_type_error, note_place
+from twinframe.query.evaluate.failures import build_type_error, note_span
 from twinframe.query.evaluate.labels import compile_labels
 from twinframe.query.evaluate.logic import (
-    Places,
+    OperandSpans,
     Test,
     check_truth,
     compile_binary,
@@ -96,7 +96,9 @@ def compile_expression(  # noqa: C901  # one arm an expression kind
             return _locate(compile_membership(sought, listed), items.span)
         case Binary(operator=binary, left=left, right=right):
             sides = compile_expression(left, scope), compile_expression(right, scope)
-            return compile_binary(binary, *sides, Places(expression.span, left.span, right.span))
+            return compile_binary(
+                binary, *sides, OperandSpans(expression.span, left.span, right.span)
+            )
         case HasLabels():
             return _locate(_compile_has_labels(expression, scope), expression.subject.span)
         case Case():
@@ -122,7 +124,7 @@ def _locate(evaluate: Evaluate, span: Span | None) -> Evaluate:
         try:
             return evaluate(row, run)
         except QueryInvalid as error:
-            raise note_place(error, span) from None
+            raise note_span(error, span) from None
 
     return evaluate_here
 
@@ -198,7 +200,7 @@ def _compile_variable_property(slot: int, key: str, span: Span | None) -> Evalua
         try:
             return read_member(subject, key)
         except QueryInvalid as error:
-            raise note_place(error, span) from None
+            raise note_span(error, span) from None
 
     return evaluate
 
@@ -397,7 +399,7 @@ def _compile_elements(
         if value is None or isinstance(value, list | range):
             return value
         error = build_type_error(f"{name} goes over a List, not over {name_type(value)}.")
-        raise note_place(error, source.span)
+        raise note_span(error, source.span)
 
     return evaluate
 

@@ -8,7 +8,7 @@ from twinframe.model.values import Value
 from twinframe.query.spans import Span
 
 
-def note_place(error: QueryInvalid, span: Span | None) -> QueryInvalid:
+def note_span(error: QueryInvalid, span: Span | None) -> QueryInvalid:
     """Add the position in the text to the error, unless it has one from further inside."""
     if error.offset is None and span is not None:
         error.offset = span.start

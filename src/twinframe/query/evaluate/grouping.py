@@ -11,7 +11,7 @@ from twinframe.model.comparison import build_equivalence_key
 from twinframe.model.values import Value
 from twinframe.query.algebra import Aggregate, AggregateCall, AggregateKind
 from twinframe.query.evaluate.expressions import compile_expression
-from twinframe.query.evaluate.failures import note_place
+from twinframe.query.evaluate.failures import note_span
 from twinframe.query.evaluate.functions.aggregates import Accumulator, Percentile, build_accumulator
 from twinframe.query.evaluate.limits import Holding
 from twinframe.query.evaluate.run import Evaluate, Row, Run
@@ -83,7 +83,7 @@ class _Group:
             try:
                 aggregation.add(row, run)
             except QueryInvalid as error:
-                raise note_place(error, aggregation.span) from None
+                raise note_span(error, aggregation.span) from None
 
     def finish(self) -> Row:
         return (*self.keys, *map(_read_result, self.aggregations))
@@ -93,7 +93,7 @@ def _read_result(aggregation: _Aggregation) -> Value:
     try:
         return aggregation.result()
     except QueryInvalid as error:
-        raise note_place(error, aggregation.span) from None
+        raise note_span(error, aggregation.span) from None
 
 
 def compile_groups(

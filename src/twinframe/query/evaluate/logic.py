@@ -20,7 +20,7 @@ from twinframe.model.comparison import (
 from twinframe.model.values import Value
 from twinframe.query.algebra import BinaryOperator, UnaryOperator
 from twinframe.query.evaluate import arithmetic, text
-from twinframe.query.evaluate.failures import build_type_error, note_place
+from twinframe.query.evaluate.failures import build_type_error, note_span
 from twinframe.query.evaluate.run import Evaluate, Row, Run
 from twinframe.query.spans import Span
 
@@ -53,7 +53,7 @@ _STRICT: dict[BinaryOperator, Dyadic] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class OperandSpans:
     """The positions in the text of an operator and its two operands."""
 
     whole: Span | None
@@ -62,7 +62,7 @@ class Places:
 
 
 def compile_binary(
-    operator: BinaryOperator, left: Evaluate, right: Evaluate, places: Places
+    operator: BinaryOperator, left: Evaluate, right: Evaluate, places: OperandSpans
 ) -> Evaluate:
     """Compile the operator's value.
 
@@ -90,7 +90,7 @@ def _compile_sum(left: Evaluate, right: Evaluate, span: Span | None) -> Evaluate
         try:
             return arithmetic.add(left(row, run), right(row, run), run)
         except QueryInvalid as error:
-            raise note_place(error, span) from None
+            raise note_span(error, span) from None
 
     return evaluate
 
@@ -101,7 +101,7 @@ def _compile_matches(left: Evaluate, right: Evaluate, span: Span | None) -> Eval
             one, other = left(row, run), right(row, run)
             return text.matches(read_text(one), read_text(other), run)
         except QueryInvalid as error:
-            raise note_place(error, span) from None
+            raise note_span(error, span) from None
 
     return evaluate
 
@@ -112,7 +112,7 @@ def _compile_strict(apply: Dyadic, left: Evaluate, right: Evaluate, span: Span |
         try:
             return apply(left(row, run), right(row, run))
         except QueryInvalid as error:
-            raise note_place(error, span) from None
+            raise note_span(error, span) from None
 
     return evaluate
 
@@ -141,11 +141,11 @@ def check_truth(value: Value, place: str, span: Span | None = None) -> bool | No
     if value is None or value is True or value is False:
         return value
     error = build_type_error(f"{place} takes a Boolean, not {name_type(value)}.")
-    raise note_place(error, span)
+    raise note_span(error, span)
 
 
 def _compile_junction(
-    left: Evaluate, right: Evaluate, word: str, places: Places, *, decisive: bool
+    left: Evaluate, right: Evaluate, word: str, places: OperandSpans, *, decisive: bool
 ) -> Evaluate:
     """Compile AND (`decisive` false) or OR (true): one decisive operand decides, whatever the other
     is.
@@ -191,7 +191,7 @@ def compile_joint_test(left: Test, right: Test, *, decisive: bool) -> Test:
     return test
 
 
-def _compile_xor(left: Evaluate, right: Evaluate, places: Places) -> Evaluate:
+def _compile_xor(left: Evaluate, right: Evaluate, places: OperandSpans) -> Evaluate:
     def evaluate(row: Row, run: Run) -> Value:
         one = check_truth(left(row, run), "XOR", places.left)
         other = check_truth(right(row, run), "XOR", places.right)

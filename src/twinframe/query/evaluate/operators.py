@@ -35,7 +35,7 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.evaluate.expressions import compile_expression, compile_items
-from twinframe.query.evaluate.failures import note_place
+from twinframe.query.evaluate.failures import note_span
 from twinframe.query.evaluate.grouping import compile_groups
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.ordering import PART, sort_in_parts
@@ -367,7 +367,7 @@ def _compile_count(expression: Expression, outer: Scope, clause: str) -> Count:
             detail=detail,
             phase="runtime",
         )
-        raise note_place(error, span)
+        raise note_span(error, span)
 
     return count
 

@@ -96,7 +96,7 @@ class Commit(NamedTuple):
     `started` is in seconds since the epoch.
     """
 
-    works: int
+    writes: int
     failed: int
     started: float
     seconds: float

@@ -230,7 +230,7 @@ class Metrics(Instruments):
 
     def note_commit(self, commit: Commit) -> None:
         """Measure the batch."""
-        self._commit_works.observe(commit.works)
+        self._commit_works.observe(commit.writes)
         self._commit_seconds.observe(commit.seconds)
 
     def note_refusal(self, kind: str) -> None:

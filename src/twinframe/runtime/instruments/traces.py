@@ -118,7 +118,7 @@ class Traces(Instruments):
         span = self._tracer.start_span("write", start_time=_build_moment(write.started))
         commit = write.commit
         if commit is not None and span.is_recording():
-            span.set_attribute("twinframe.commit.works", commit.works)
+            span.set_attribute("twinframe.commit.works", commit.writes)
             end = commit.started + commit.seconds
             self._add("commit", commit.started, end, trace.set_span_in_context(span))
         _end(span, write.started + write.seconds, write.error)

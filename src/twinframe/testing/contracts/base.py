@@ -19,7 +19,7 @@ from twinframe.storage.base import (
     Outcome,
     RelationshipRecord,
     TwinRecord,
-    Work,
+    WriteFunction,
 )
 
 T = TypeVar("T")
@@ -53,17 +53,17 @@ def spelling(body: bytes) -> bytes:
     return orjson.dumps(orjson.loads(body))
 
 
-def run(store: GraphStore, work: Work[T]) -> T:
+def run(store: GraphStore, function: WriteFunction[T]) -> T:
     """Run one write function; return its result, or raise its error."""
-    (outcome,) = store.write([work])
+    (outcome,) = store.write([function])
     if outcome.error is not None:
         raise outcome.error
     return cast("T", outcome.result)
 
 
-def run_all(store: GraphStore, *works: Work[object]) -> Sequence[Outcome[object]]:
+def run_all(store: GraphStore, *functions: WriteFunction[object]) -> Sequence[Outcome[object]]:
     """Run these write functions in one call."""
-    return store.write(works)
+    return store.write(functions)
 
 
 def put(store: GraphStore, *records: TwinRecord | RelationshipRecord | ModelRecord) -> None:
@@ -71,7 +71,7 @@ def put(store: GraphStore, *records: TwinRecord | RelationshipRecord | ModelReco
     order.
     """
 
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         models = [record for record in records if isinstance(record, ModelRecord)]
         if models:
             transaction.put_models(models)
@@ -81,7 +81,7 @@ def put(store: GraphStore, *records: TwinRecord | RelationshipRecord | ModelReco
             elif isinstance(record, RelationshipRecord):
                 transaction.put_relationship(record)
 
-    run(store, work)
+    run(store, apply)
 
 
 @contextmanager

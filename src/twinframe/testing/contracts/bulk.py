@@ -141,11 +141,11 @@ class BulkContract(StoreContract):
     def test_a_work_is_told_the_models_of_twins_it_has_just_put(self, store: GraphStore) -> None:
         put(store, build_twin_record("b", "X"))
 
-        def work(transaction: GraphTransaction) -> Mapping[str, str]:
+        def apply(transaction: GraphTransaction) -> Mapping[str, str]:
             transaction.put_twins([build_twin_record("a", "X"), build_twin_record("b", "Y")])
             return transaction.read_twin_models(["a", "b"])
 
-        assert run(store, work) == {"a": build_model_id("X"), "b": build_model_id("Y")}
+        assert run(store, apply) == {"a": build_model_id("X"), "b": build_model_id("Y")}
 
     def test_all_twins_come_by_the_code_points_of_their_ids(self, store: GraphStore) -> None:
         records = {twin_id: build_twin_record(twin_id, n=at) for at, twin_id in enumerate(_IDS)}

@@ -15,7 +15,7 @@ from twinframe.storage.control import (
     Condition,
     ControlSession,
     ControlStore,
-    ControlWork,
+    ControlWriteFunction,
     Key,
     Record,
     RecordKind,
@@ -49,9 +49,9 @@ def one_of(key: str, *values: Key) -> Condition:
     return Condition(key, Comparison.IN, values)
 
 
-def run(store: ControlStore, work: ControlWork[T]) -> T:
+def run(store: ControlStore, function: ControlWriteFunction[T]) -> T:
     """Run one write function; return its result, or raise its error."""
-    (outcome,) = store.write([work])
+    (outcome,) = store.write([function])
     if outcome.error is not None:
         raise outcome.error
     return cast("T", outcome.result)

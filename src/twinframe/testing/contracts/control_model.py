@@ -20,7 +20,7 @@ from twinframe.storage.control import (
     Condition,
     ControlStore,
     ControlTransaction,
-    ControlWork,
+    ControlWriteFunction,
     Key,
     Order,
     Record,
@@ -56,7 +56,7 @@ class Batch:
     fails: bool
 
 
-class WorkFailedError(Exception):
+class WriteFailedError(Exception):
     """Raised by write functions of the machine on purpose."""
 
 
@@ -186,7 +186,7 @@ class ControlMachine(RuleBasedStateMachine):
             trial = ModelTransaction(self._model.things, self._model.last)
             try:
                 expected = _build_work(batch)(trial)
-            except (RecordConflict, WorkFailedError) as error:
+            except (RecordConflict, WriteFailedError) as error:
                 wanted: type | None = type(error)
             else:
                 wanted, self._model = None, trial
@@ -245,8 +245,8 @@ class ControlModelContract(ControlContract):
         )
 
 
-def _build_work(batch: Batch) -> ControlWork[list[str]]:
-    def work(transaction: ControlTransaction) -> list[str]:
+def _build_work(batch: Batch) -> ControlWriteFunction[list[str]]:
+    def apply(transaction: ControlTransaction) -> list[str]:
         told = []
         for change in batch.changes:
             try:
@@ -256,10 +256,10 @@ def _build_work(batch: Batch) -> ControlWork[list[str]]:
                     raise
                 told.append(f"conflict over {error.kind} {error.record_id!r}")
         if batch.fails:
-            raise WorkFailedError
+            raise WriteFailedError
         return told
 
-    return work
+    return apply
 
 
 def _apply(transaction: ControlTransaction, change: Change) -> str:

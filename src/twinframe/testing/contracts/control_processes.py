@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from twinframe.storage.control import ControlStore, ControlTransaction, ControlWork
+from twinframe.storage.control import ControlStore, ControlTransaction, ControlWriteFunction
 from twinframe.testing.contracts.control_base import (
     KINDS,
     ControlContract,
@@ -19,7 +19,7 @@ from twinframe.testing.contracts.control_base import (
     read_ids,
     reading,
 )
-from twinframe.testing.contracts.control_works import increment
+from twinframe.testing.contracts.control_writes import increment
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -92,8 +92,8 @@ def _open(make: Make) -> ControlStore:
     return store
 
 
-def _write(store: ControlStore, *works: ControlWork[object]) -> None:
-    for outcome in store.write(works):
+def _write(store: ControlStore, *functions: ControlWriteFunction[object]) -> None:
+    for outcome in store.write(functions):
         if outcome.error is not None:
             raise outcome.error
 
@@ -113,13 +113,13 @@ def _insert_own(make: Make, start: Event, name: str) -> None:
     store.close()
 
 
-def _put_pair(name: str) -> ControlWork[str]:
-    def work(transaction: ControlTransaction) -> str:
+def _put_pair(name: str) -> ControlWriteFunction[str]:
+    def apply(transaction: ControlTransaction) -> str:
         transaction.insert(build_thing(f"{name}.left", place=name, name="left"))
         transaction.insert(build_thing(f"{name}.right", place=name, name="right"))
         return name
 
-    return work
+    return apply
 
 
 def _write_until_killed(make: Make, name: str, acknowledged: Connection) -> None:
@@ -127,8 +127,10 @@ def _write_until_killed(make: Make, name: str, acknowledged: Connection) -> None
     store = _open(make)
     number = 0
     while True:
-        works = [_put_pair(f"{name}.{each}") for each in range(number, number + 4)]
-        acknowledged.send([outcome.result for outcome in store.write(works) if not outcome.error])
+        functions = [_put_pair(f"{name}.{each}") for each in range(number, number + 4)]
+        acknowledged.send(
+            [outcome.result for outcome in store.write(functions) if not outcome.error]
+        )
         number += 4
 
 

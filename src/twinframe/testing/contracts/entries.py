@@ -33,12 +33,12 @@ class EntryContract(StoreContract):
     ) -> None:
         keys = ["", "B", "a", "a/b", "aa", "\u00e9", "\uffee", "\U0001f3e2"]
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             for key in reversed(keys):
                 transaction.put_entry("route", key, key.encode())
                 transaction.put_entry("job", key, b"other")
 
-        run(store, work)
+        run(store, apply)
         with reading(store) as session:
             seen: list[str] = []
             after: str | None = None
@@ -84,7 +84,7 @@ class EntryContract(StoreContract):
             assert [one.key for one in session.read_entries("k", after=None, limit=2)] == [text]
 
     def test_a_work_sees_its_own_entries(self, store: GraphStore) -> None:
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             transaction.put_entry("k", "a", b"1")
             assert transaction.read_entry("k", "a") == b"1"
             transaction.put_entry("k", "b", b"2")
@@ -92,7 +92,7 @@ class EntryContract(StoreContract):
             assert transaction.delete_entry("k", "a")
             assert [one.key for one in transaction.read_entries("k", after="", limit=9)] == ["b"]
 
-        run(store, work)
+        run(store, apply)
 
     def test_entries_are_no_twins_and_no_models(self, store: GraphStore) -> None:
         put(store, build_twin_record("t"))

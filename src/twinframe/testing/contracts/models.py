@@ -252,13 +252,13 @@ class ModelContract(StoreContract):
             assert session.read_schema_version() == before
 
     def test_a_model_uploaded_and_read_in_one_work_is_seen(self, store: GraphStore) -> None:
-        def work(transaction: GraphTransaction) -> tuple[bool, bool]:
+        def apply(transaction: GraphTransaction) -> tuple[bool, bool]:
             before = transaction.read_schema_version()
             transaction.put_models([build_model_record("A")])
             stored = transaction.read_model(build_model_id("A")) is not None
             return stored, transaction.read_schema_version() != before
 
-        assert run(store, work) == (True, True)
+        assert run(store, apply) == (True, True)
 
     def test_models_are_nodes_when_asked_for(self, store: GraphStore) -> None:
         put(store, build_model_record("A"), build_model_record("B"), build_twin_record("t", "A"))

@@ -114,14 +114,14 @@ class OutboxContract(StoreContract):
             for number in range(rounds):
                 twin_id = f"{name}{number}"
 
-                def work(transaction: GraphTransaction, twin_id: str = twin_id) -> None:
+                def apply(transaction: GraphTransaction, twin_id: str = twin_id) -> None:
                     transaction.append_events(build_events(twin_id))
                     transaction.put_twin(build_twin_record(twin_id))
 
                 written = False
                 while not written:  # a write that waited too long has changed nothing
                     with suppress(StorageBusy):
-                        run(own, work)
+                        run(own, apply)
                         written = True
 
         threads = [
@@ -162,11 +162,11 @@ class OutboxContract(StoreContract):
         event = OutboxEvent("t", b"x" * 20_000)
 
         def measure(count: int) -> int | None:
-            def work(transaction: GraphTransaction) -> int | None:
+            def apply(transaction: GraphTransaction) -> int | None:
                 transaction.append_events([event] * count)
                 return transaction.measure_content()
 
-            return run(store, work)
+            return run(store, apply)
 
         before = measure(1)
         if before is not None:

@@ -40,7 +40,7 @@ class TwinContract(StoreContract):
         put(store, *(build_twin_record(name) for name in "abc"))
         put(store, build_twin_record("a", model="Other"))
 
-        def work(transaction: GraphTransaction) -> list[int]:
+        def apply(transaction: GraphTransaction) -> list[int]:
             counted = [transaction.count_twins()]
             transaction.put_twin(build_twin_record("d"))
             counted.append(transaction.count_twins())
@@ -48,7 +48,7 @@ class TwinContract(StoreContract):
             transaction.delete_twin("b")
             return [*counted, transaction.count_twins()]
 
-        assert run(store, work) == [3, 4, 2]
+        assert run(store, apply) == [3, 4, 2]
         with reading(store) as session:
             assert session.count_twins() == 2
 

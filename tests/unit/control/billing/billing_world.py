@@ -146,7 +146,7 @@ class BillingWorld(World):
             self.now,
         )
 
-        def work(transaction: ControlTransaction) -> Resource:
+        def apply(transaction: ControlTransaction) -> Resource:
             RESOURCES.insert(transaction, resource)
             self.watch.on_create(transaction, resource)
             running = replace(resource, status=ResourceState.RUNNING)
@@ -154,13 +154,13 @@ class BillingWorld(World):
             self.watch.on_running(transaction, running)
             return running
 
-        return run(self.runner.write(work))
+        return run(self.runner.write(apply))
 
     def change_sku(self, resource: Resource, sku: Sku) -> Resource:
         """It gets another sku now."""
         after = replace(resource, sku=sku, status=ResourceState.UPDATING)
 
-        def work(transaction: ControlTransaction) -> Resource:
+        def apply(transaction: ControlTransaction) -> Resource:
             RESOURCES.replace(transaction, after)
             self.watch.on_update(transaction, resource, after)
             running = replace(after, status=ResourceState.RUNNING)
@@ -168,12 +168,12 @@ class BillingWorld(World):
             self.watch.on_running(transaction, running)
             return running
 
-        return run(self.runner.write(work))
+        return run(self.runner.write(apply))
 
     def take_down(self, resource: Resource) -> None:
         """Its deletion is asked for now, and done."""
 
-        def work(transaction: ControlTransaction) -> None:
+        def apply(transaction: ControlTransaction) -> None:
             going = replace(resource, status=ResourceState.DELETING)
             RESOURCES.replace(transaction, going)
             self.watch.on_delete(transaction, going)
@@ -181,4 +181,4 @@ class BillingWorld(World):
             self.watch.on_gone(transaction, gone)
             RESOURCES.replace(transaction, gone)
 
-        run(self.runner.write(work))
+        run(self.runner.write(apply))

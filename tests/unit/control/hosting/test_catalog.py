@@ -118,10 +118,10 @@ def test_other_texts_are_no_ids_and_touch_no_file(text: str, tmp_path: Path) -> 
     assert not is_resource_id(text)
     assert catalog.find(text) is None
     with pytest.raises(InvalidArgument):
-        catalog.build_place(text, "1")
+        catalog.build_directory(text, "1")
     if len(text) < 64:  # an incarnation may have one letter more
         with pytest.raises(InvalidArgument):
-            catalog.build_place("a", text)
+            catalog.build_directory("a", text)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,9 @@ _CALLS = ("fsync", "rename", "replace", "unlink", "mkdir", "utime", "rmdir")
 
 
 def run_until(count: int, work: Callable[[], None]) -> int:
-    """Run `work` in a child that dies before its `count`-th change of the file system."""
+    """Run `background_tasks` in a child that dies before its `count`-th change of the file
+    system.
+    """
 
     def child() -> None:
         left = [count]
@@ -204,13 +206,13 @@ def test_a_change_that_is_cut_off_anywhere_can_be_finished_by_another(
         if step != "publish":
             publish(catalog, old)
 
-        def work(catalog: Catalog = catalog, new: CatalogEntry = new) -> None:
+        def apply(catalog: Catalog = catalog, new: CatalogEntry = new) -> None:
             if step == "remove":
                 remove(catalog, new)
             else:
                 publish(catalog, new)
 
-        code = run_until(count, work)
+        code = run_until(count, apply)
         deaths += code == 9
         found = Catalog(folder).find("g")
         assert found in {"publish": (None, new), "change": (old, new), "remove": (old, None)}[step]

@@ -136,11 +136,11 @@ def runner_of(tmp_path: Path) -> Callable[..., tuple[QuotaRunner, GraphQuotas]]:
 
 
 def put(*names: str) -> Callable[[GraphTransaction], None]:
-    def work(transaction: GraphTransaction) -> None:
+    def apply(transaction: GraphTransaction) -> None:
         for name in names:
             transaction.put_twin(build_twin_record(name))
 
-    return work
+    return apply
 
 
 def test_a_work_that_would_make_too_many_twins_leaves_nothing(
@@ -294,7 +294,7 @@ def test_an_import_that_fills_the_graph_fails_and_says_so(
         jobs=JobsSettings(directories=(str(tmp_path),), chunk_rows=1, look_seconds=0.02, pause=0)
     )
     graph = Graph(runner, settings)
-    background = BackgroundService(runner, graph.work, settings)
+    background = BackgroundService(runner, graph.background_tasks, settings)
     lines = [
         {"Section": "Header"},
         {"fileVersion": "1.0.0"},

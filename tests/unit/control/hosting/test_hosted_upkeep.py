@@ -38,10 +38,10 @@ def name_of(age: timedelta) -> str:
     return (datetime.now(UTC) - age).strftime("%Y%m%dT%H%M%S.%fZ") + ".backup"
 
 
-def put_backups(place: Path, *ages: timedelta) -> None:
-    (place / "backups").mkdir(exist_ok=True)
+def put_backups(directory: Path, *ages: timedelta) -> None:
+    (directory / "backups").mkdir(exist_ok=True)
     for age in ages:
-        (place / "backups" / name_of(age)).write_bytes(b"x")
+        (directory / "backups" / name_of(age)).write_bytes(b"x")
 
 
 def test_only_graphs_that_want_backups_get_them_and_only_when_they_are_due(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_only_graphs_that_want_backups_get_them_and_only_when_they_are_due(tmp_p
     upkeep = HostedUpkeep(installation, catalog)
     for _ in range(3):
         upkeep.look_after_all()
-    assert len(list_backups(catalog.build_place("with", "1"))) == 1
-    assert list_backups(catalog.build_place("without", "1")) == []
+    assert len(list_backups(catalog.build_directory("with", "1"))) == 1
+    assert list_backups(catalog.build_directory("without", "1")) == []
     asyncio.run(upkeep.stop())
 
 
@@ -65,14 +65,14 @@ def test_one_process_of_several_looks_after_the_graphs_and_another_takes_over(
     host = LocalGraphHost(installation)
     catalog = build_catalog(installation.settings)
     asyncio.run(bring_up(host, build_graph("a", backup_retention_days=2)))
-    place = catalog.build_place("a", "1")
+    directory = catalog.build_directory("a", "1")
     first, second = (HostedUpkeep(installation, catalog) for _ in range(2))
     first.look_after_all()
     second.look_after_all()
-    assert len(list_backups(place)) == 1
+    assert len(list_backups(directory)) == 1
     asyncio.run(first.stop())
     second.look_after_all()
-    assert len(list_backups(place)) == 2
+    assert len(list_backups(directory)) == 2
     asyncio.run(second.stop())
 
 
@@ -86,7 +86,7 @@ def test_upkeep_runs_beside_the_service(tmp_path: Path) -> None:
         upkeep = HostedUpkeep(installation, catalog)
         await upkeep.start()
         async with asyncio.timeout(120):
-            while not list_backups(catalog.build_place("a", "1")):  # noqa: ASYNC110  (a file)
+            while not list_backups(catalog.build_directory("a", "1")):  # noqa: ASYNC110  (a file)
                 await asyncio.sleep(0.01)
         await upkeep.stop()
 
@@ -166,7 +166,7 @@ def test_counts_of_many_workers_add_up(tmp_path: Path) -> None:
     settings = HostedSettings(analytics=True)
     journals = [GraphJournal(tmp_path, settings) for _ in range(4)]
 
-    def work(journal: GraphJournal) -> None:
+    def apply(journal: GraphJournal) -> None:
         for number in range(200):
             status = (200, 404, 503)[number % 3]
             journal.note_answer("Op", status, 0.5, 2.0)
@@ -174,7 +174,7 @@ def test_counts_of_many_workers_add_up(tmp_path: Path) -> None:
                 journal.write(journal.take())
         journal.close()
 
-    threads = [threading.Thread(target=work, args=(journal,)) for journal in journals]
+    threads = [threading.Thread(target=apply, args=(journal,)) for journal in journals]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -205,12 +205,12 @@ def test_totals_are_kept_for_the_bill_but_shown_to_those_who_want_them(tmp_path:
 
 
 def test_a_journal_does_not_bring_a_removed_graph_back(tmp_path: Path) -> None:
-    place = tmp_path / "gone"
-    journal = GraphJournal(place, HostedSettings(analytics=True, audit_logging=True))
+    directory = tmp_path / "gone"
+    journal = GraphJournal(directory, HostedSettings(analytics=True, audit_logging=True))
     journal.note_answer("Op", 200, 0.1, 0.0)
     journal.note_change(build_change(1))
     journal.close()
-    assert not place.exists()
+    assert not directory.exists()
 
 
 def test_lines_of_many_workers_are_whole_and_read_page_by_page(tmp_path: Path) -> None:

@@ -286,7 +286,7 @@ def whole_backups(installation: Installation) -> list[Path]:
 
 
 def count_backups(installation: Installation) -> list[Path]:
-    return sorted(build_catalog(installation.settings).build_place("a", "1").glob("backups/*"))
+    return sorted(build_catalog(installation.settings).build_directory("a", "1").glob("backups/*"))
 
 
 @pytest.mark.timeout(1200)  # ten processes are started: minutes each on a busy machine

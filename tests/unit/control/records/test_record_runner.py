@@ -14,7 +14,7 @@ from twinframe.storage.base import Outcome, Placement, StoreTraits
 from twinframe.storage.control import (
     ControlSession,
     ControlTransaction,
-    ControlWork,
+    ControlWriteFunction,
     RecordConflict,
 )
 from twinframe.storage.control_memory import MemoryControlStore
@@ -41,7 +41,7 @@ class GatedStore(MemoryControlStore):
         self.sessions += 1
         return super().session()
 
-    def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
+    def write(self, works: Sequence[ControlWriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Wait for the gate, then write."""
         self.threads.add(threading.get_ident())
         self.entered.set()
@@ -56,13 +56,13 @@ class PooledStore(GatedStore):
     traits = StoreTraits(point_reads=Placement.POOL)
 
 
-def put(record_id: str) -> ControlWork[str]:
+def put(record_id: str) -> ControlWriteFunction[str]:
     """A work that inserts a thing and gives its id back."""
 
-    def work(transaction: ControlTransaction) -> str:
+    def apply(transaction: ControlTransaction) -> str:
         return transaction.insert(build_thing(record_id)).id
 
-    return work
+    return apply
 
 
 def find(session: ControlSession) -> list[str]:

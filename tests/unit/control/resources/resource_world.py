@@ -15,12 +15,18 @@ from twinframe.control.records import kinds
 from twinframe.control.records.documents import ORGANIZATIONS, PROJECTS, Organization, Project
 from twinframe.control.records.listing import FIRST, Slice
 from twinframe.control.records.runner import ControlRunner
-from twinframe.control.resources.documents import RESOURCES, WORK, Operation, Resource, WorkItem
+from twinframe.control.resources.documents import (
+    RECONCILE_ITEMS,
+    RESOURCES,
+    Operation,
+    ReconcileItem,
+    Resource,
+)
 from twinframe.control.resources.provisioner import Provisioner, ProvisionerOptions
+from twinframe.control.resources.reconcile_items import Pause
 from twinframe.control.resources.requests import RequestReader
 from twinframe.control.resources.resources import OnGone, ResourceFilter, Resources
 from twinframe.control.resources.rounds import Rounds
-from twinframe.control.resources.work import Pause
 from twinframe.hooks.resource_types.base import (
     ProvisionContext,
     Provisioned,
@@ -202,13 +208,13 @@ class World:
         session = self.store.session()
         return self.resources.list_operations(session, "prj", resource_id, Slice()).items
 
-    def list_work(self) -> Sequence[WorkItem]:
+    def list_work(self) -> Sequence[ReconcileItem]:
         """All work items."""
-        return WORK.parse_all(self.store.session().find(WORK.kind))
+        return RECONCILE_ITEMS.parse_all(self.store.session().find(RECONCILE_ITEMS.kind))
 
-    def work(self, resource_id: str = "one") -> WorkItem:
+    def work(self, resource_id: str = "one") -> ReconcileItem:
         """The work item of a resource."""
-        found = WORK.read(self.store.session(), resource_id)
+        found = RECONCILE_ITEMS.read(self.store.session(), resource_id)
         assert found is not None
         return found
 

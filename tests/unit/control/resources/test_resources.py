@@ -145,10 +145,10 @@ def test_of_two_changes_at_once_one_is_refused(world: World) -> None:
     world.settle()
     change = world.reader.parse_update(b'{"name": "A"}')
 
-    def work(transaction: ControlTransaction) -> object:
+    def apply(transaction: ControlTransaction) -> object:
         return world.resources.update(transaction, "prj", "one", change, "x")
 
-    first, second = world.store.write([work, work])
+    first, second = world.store.write([apply, apply])
     assert first.error is None
     assert isinstance(second.error, StateConflict)
 

@@ -27,7 +27,7 @@ from twinframe.storage.control import (
     ControlSession,
     ControlStore,
     ControlTransaction,
-    ControlWork,
+    ControlWriteFunction,
     Record,
 )
 from twinframe.storage.control_memory import MemoryControlStore
@@ -58,9 +58,9 @@ class InlineControlRunner:
         with self.session.snapshot():
             return read(self.session)
 
-    async def write(self, work: ControlWork[T]) -> T:
+    async def write(self, work: ControlWriteFunction[T]) -> T:
         self.writes += 1
-        (outcome,) = self.store.write([cast("ControlWork[object]", work)])
+        (outcome,) = self.store.write([cast("ControlWriteFunction[object]", work)])
         if outcome.error is not None:
             raise outcome.error
         return cast("T", outcome.result)
@@ -130,11 +130,11 @@ class World:
             {"organization": organization, "project": project, "status": status},
         )
 
-        def work(transaction: ControlTransaction) -> None:
+        def apply(transaction: ControlTransaction) -> None:
             transaction.delete(kinds.RESOURCE.name, resource_id)
             transaction.insert(record)
 
-        run(self.runner.write(work))
+        run(self.runner.write(apply))
 
     def grant(
         self,

@@ -43,13 +43,13 @@ class Counting:
         self.runs.append(key)
         await self._body(key, lease)
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             lease.check(transaction)
             transaction.delete_entry(TODO, key)
             done = int(transaction.read_entry("done", key) or b"0")
             transaction.put_entry("done", key, b"%d" % (done + 1))
 
-        await self._runner.write(work)
+        await self._runner.write(apply)
 
 
 class Worker:
@@ -68,11 +68,11 @@ class Worker:
         )
 
     async def todo(self, *keys: str) -> None:
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             for key in keys:
                 transaction.put_entry(TODO, key, b"{}")
 
-        await self.runner.write(work)
+        await self.runner.write(apply)
 
     async def done(self) -> dict[str, int]:
         def read(session: GraphSession) -> dict[str, int]:
@@ -142,7 +142,7 @@ def test_the_work_of_a_worker_that_died_is_taken_over(store: GraphStore) -> None
     async def scenario() -> dict[str, int]:
         dead, living = Worker(store, do_nothing), Worker(store, do_nothing, lease=0.1)
         await dead.todo("a")
-        assert await dead.background._desk.claim("count/a") is not None
+        assert await dead.background._leases.claim("count/a") is not None
         living.background.start()
         await living.wait_for("a")
         done = await living.done()
@@ -307,10 +307,10 @@ def test_a_worker_does_not_gather_the_names_of_work_that_others_did(store: Graph
         busy.background.start()
         await until(lambda: len(busy.kind.runs) == 2)
         watching.background.start()
-        desk = watching.background._desk
-        await until(lambda: len(desk._seen) == 2)
+        manager = watching.background._leases
+        await until(lambda: len(manager._seen) == 2)
         gate.set()
-        await until(lambda: not desk._seen)
+        await until(lambda: not manager._seen)
         await busy.close()
         await watching.todo("c")
         await until(lambda: bool(watching.background._rests))

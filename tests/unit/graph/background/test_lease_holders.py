@@ -14,7 +14,7 @@ import pytest
 
 from twinframe.graph.background import holders, leases
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
-from twinframe.graph.background.leases import LeaseDesk, LeaseLost
+from twinframe.graph.background.leases import LeaseLost, LeaseManager
 from twinframe.storage.base import GraphStore
 from twinframe.testing.inline_runner import InlineRunner
 
@@ -113,7 +113,7 @@ def test_a_lease_of_a_dead_process_is_taken_over_at_once_and_its_hand_is_late(
     store: GraphStore, monkeypatch: pytest.MonkeyPatch, holder: Holder
 ) -> None:
     runner = InlineRunner(store)
-    one, other = (LeaseDesk(runner, 9.0, lambda: 100.0) for _ in range(2))
+    one, other = (LeaseManager(runner, 9.0, lambda: 100.0) for _ in range(2))
     with monkeypatch.context() as patched:
         patched.setattr(leases, "read_holder", lambda: holder.name)
         first = asyncio.run(one.claim("job/1"))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from twinframe.graph.background.leases import Lease, LeaseDesk, LeaseLost, delete_lease
+from twinframe.graph.background.leases import Lease, LeaseLost, LeaseManager, delete_lease
 from twinframe.storage.base import GraphStore, GraphTransaction
 from twinframe.testing.inline_runner import InlineRunner
 
@@ -22,26 +22,26 @@ class Hands:
         self.runner = InlineRunner(store)
         self.now = 100.0
         self.one, self.other, self.third = (
-            LeaseDesk(self.runner, 9.0, lambda: self.now) for _ in range(3)
+            LeaseManager(self.runner, 9.0, lambda: self.now) for _ in range(3)
         )
 
     def do(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(coroutine)
 
-    def claim(self, desk: LeaseDesk) -> Lease | None:
-        return self.do(desk.claim("job/1"))
+    def claim(self, manager: LeaseManager) -> Lease | None:
+        return self.do(manager.claim("job/1"))
 
-    def must_claim(self, desk: LeaseDesk) -> Lease:
-        lease = self.claim(desk)
+    def must_claim(self, manager: LeaseManager) -> Lease:
+        lease = self.claim(manager)
         assert lease is not None
         return lease
 
     def write(self, lease: Lease, text: bytes) -> None:
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             lease.check(transaction)
             transaction.put_entry("effect", "1", text)
 
-        self.do(self.runner.write(work))
+        self.do(self.runner.write(apply))
 
     def effect(self) -> bytes | None:
         return self.do(self.runner.read(lambda session: session.read_entry("effect", "1")))

@@ -10,7 +10,7 @@ import pytest
 
 from twinframe.errors import ValidationFailed
 from twinframe.graph import Graph
-from twinframe.graph.context.stamps import WINDOW
+from twinframe.graph.context.write_clock import WINDOW
 from twinframe.model import clock
 from twinframe.settings import Settings
 from twinframe.testing.factories import ROOM, build_interface, build_twin_document

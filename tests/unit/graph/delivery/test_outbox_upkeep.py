@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinframe.graph.background.leases import Lease, LeaseDesk, LeaseLost
+from twinframe.graph.background.leases import Lease, LeaseLost, LeaseManager
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery import upkeep
 from twinframe.graph.delivery.records import Route, put_route, read_progress, restart
@@ -47,11 +47,11 @@ class Upkeep:
         return bool(pending)
 
     async def _run(self, key: str) -> None:
-        desk = LeaseDesk(self.runner, 5.0)
-        lease = await desk.claim(f"outbox/{key}")
+        manager = LeaseManager(self.runner, 5.0)
+        lease = await manager.claim(f"outbox/{key}")
         assert lease is not None
         await self.kind.run(key, lease)
-        await desk.give_back(lease)
+        await manager.give_back(lease)
 
     @property
     def kept(self) -> int:

@@ -14,7 +14,7 @@ import pytest
 from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.delivery import deliverer as deliverer_module
-from twinframe.graph.delivery import lanes as lanes_module
+from twinframe.graph.delivery import dispatcher as lanes_module
 from twinframe.graph.delivery import reading as reading_module
 from twinframe.graph.delivery.deliverer import RouteDelivery, RouteKind
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
@@ -89,14 +89,16 @@ class Delivered:
         self.background = self.build_background()
 
     def build_background(self) -> BackgroundRunner:
-        return BackgroundRunner(self.runner, self.graph.work, lease_seconds=60.0, look_seconds=0.02)
+        return BackgroundRunner(
+            self.runner, self.graph.background_tasks, lease_seconds=60.0, look_seconds=0.02
+        )
 
     def read_clock(self) -> int:
         return read_clock() + self.ahead
 
     def find_delivery(self, name: str = "r") -> RouteDelivery | None:
         """What delivers the route just now in this process."""
-        return cast("RouteKind", self.graph.work[0])._running.get(name)
+        return cast("RouteKind", self.graph.background_tasks[0])._running.get(name)
 
     async def wait_for_another(self, before: RouteDelivery | None) -> None:
         """Until the route is delivered anew: as it is now, and by nobody else."""
@@ -169,7 +171,7 @@ def test_the_metrics_hear_how_far_behind_a_route_is_and_what_it_gave_up(store: G
 
         sink.script = script
         async with delivering(store, sink) as made:
-            kind = made.graph.work[0]
+            kind = made.graph.background_tasks[0]
             assert isinstance(kind, RouteKind)
             await made.route()
             await made.put("bad", "a", "b")
@@ -466,7 +468,7 @@ def test_an_endpoint_that_is_down_loses_nothing_and_the_route_says_so(store: Gra
             await made.put("a", "b", "c", "d")
             status = await made.reach(lambda status: bool(status.progress.error))
             assert status.progress.error == "nobody answers"
-            kind = cast("RouteKind", made.graph.work[0])
+            kind = cast("RouteKind", made.graph.background_tasks[0])
             assert kind.read_levels() == {
                 Level.EVENTS_UNSETTLED: 4,
                 Level.EVENT_ROUTES_FAILING: 1,
@@ -576,7 +578,7 @@ def test_an_endpoint_that_is_configured_no_more_is_waited_for(store: GraphStore)
             await made.put("a")
             other = Graph(made.runner, Settings(), endpoints=Endpoints({}))
             background = BackgroundRunner(
-                made.runner, other.work, lease_seconds=5.0, look_seconds=0.02
+                made.runner, other.background_tasks, lease_seconds=5.0, look_seconds=0.02
             )
             background.start()
             status = await made.reach(lambda status: bool(status.progress.error))

@@ -16,7 +16,7 @@ from twinframe.errors import (
 from twinframe.graph import Graph
 from twinframe.graph.delivery import streams as event_streams
 from twinframe.graph.delivery.reading import EventBatch, EventReader
-from twinframe.graph.delivery.streams import Followed, Place
+from twinframe.graph.delivery.streams import Followed, StreamPosition
 from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
@@ -61,11 +61,11 @@ def test_who_comes_back_goes_on_behind_the_last_it_saw(world: Any) -> None:
     async def play() -> None:
         graph = build_graph(world)
         await put(graph, "a", "b", "c")
-        async with graph.event_streams.follow(None, Place(0)) as found:
+        async with graph.event_streams.follow(None, StreamPosition(0)) as found:
             whole = await anext(found)
         position = next(e.position for e in whole.events if e.document["subject"] == "b")
         async with graph.event_streams.follow(
-            "STARTS_WITH(type, 'Microsoft')", Place(position)
+            "STARTS_WITH(type, 'Microsoft')", StreamPosition(position)
         ) as found:
             assert list_subjects(await anext(found)) == ["c"]
 
@@ -96,11 +96,11 @@ def test_who_is_too_late_hears_how_many_events_are_gone(world: Any) -> None:
             return transaction.delete_events(up_to=last - 1, limit=99)
 
         await InlineRunner(world.store).write(forget)
-        async with graph.event_streams.follow(None, Place(last - 3)) as found:
+        async with graph.event_streams.follow(None, StreamPosition(last - 3)) as found:
             followed = await anext(found)
         assert (followed.missed, list_subjects(followed)) == (2, ["c"])
         await InlineRunner(world.store).write(lambda t: t.delete_events(up_to=last, limit=9))
-        async with graph.event_streams.follow(None, Place(last - 3)) as found:
+        async with graph.event_streams.follow(None, StreamPosition(last - 3)) as found:
             followed = await anext(found)
         assert (followed.missed, followed.position, followed.events) == (3, last, ())
 
@@ -112,7 +112,7 @@ def test_who_saw_what_a_restore_took_back_hears_of_a_gap_and_goes_on_from_now(wo
         graph = build_graph(world)
         await put(graph, "a", "b")
         last = await InlineRunner(world.store).read(lambda s: s.read_event_bounds()[1])
-        async with graph.event_streams.follow(None, Place(last + 1000)) as found:
+        async with graph.event_streams.follow(None, StreamPosition(last + 1000)) as found:
             assert await anext(found) == Followed(
                 (), last, read_epoch(world.store.session()).id, None
             )
@@ -138,7 +138,7 @@ def test_only_so_many_may_follow_at_once(world: Any) -> None:
 def test_a_place_of_before_a_restore_is_a_gap_though_its_position_is_there_again(
     world: Any,
 ) -> None:
-    async def read_first(graph: Graph, place: Place) -> tuple[int | None, list[str]]:
+    async def read_first(graph: Graph, place: StreamPosition) -> tuple[int | None, list[str]]:
         async with graph.event_streams.follow(None, place) as found:
             followed = await anext(found)
         return followed.missed, list_subjects(followed)
@@ -146,19 +146,23 @@ def test_a_place_of_before_a_restore_is_a_gap_though_its_position_is_there_again
     async def play() -> None:
         graph = build_graph(world)
         await put(graph, "a", "b")
-        async with graph.event_streams.follow(None, Place(0)) as found:
+        async with graph.event_streams.follow(None, StreamPosition(0)) as found:
             seen = await anext(found)
         before = seen.events[-2].position
-        for place in (Place(before), Place(before, seen.epoch)):
+        for place in (StreamPosition(before), StreamPosition(before, seen.epoch)):
             assert await read_first(graph, place) == (0, ["b"])
         await InlineRunner(world.store).write(renew_epoch)
-        for place in (Place(before), Place(before, seen.epoch), Place(before, "0f")):
+        for place in (
+            StreamPosition(before),
+            StreamPosition(before, seen.epoch),
+            StreamPosition(before, "0f"),
+        ):
             assert await read_first(graph, place) == (None, [])
-        async with graph.event_streams.follow(None, Place(0)) as found:
+        async with graph.event_streams.follow(None, StreamPosition(0)) as found:
             again = await anext(found)
         assert list_subjects(again) == list_subjects(seen)  # who has seen nothing misses nothing
         assert again.epoch != seen.epoch
-        assert await read_first(graph, Place(before, again.epoch)) == (0, ["b"])
+        assert await read_first(graph, StreamPosition(before, again.epoch)) == (0, ["b"])
 
     asyncio.run(play())
 
@@ -176,7 +180,7 @@ def test_the_end_of_the_service_ends_all_who_follow(world: Any) -> None:
 
 
 def test_what_cannot_be_followed_is_refused_before_it_begins(world: Any) -> None:
-    async def follow(graph: Graph, text: str | None, after: Place | None) -> None:
+    async def follow(graph: Graph, text: str | None, after: StreamPosition | None) -> None:
         async with graph.event_streams.follow(text, after):
             pass
 
@@ -184,7 +188,7 @@ def test_what_cannot_be_followed_is_refused_before_it_begins(world: Any) -> None
     with pytest.raises(EventRouteFilterInvalid):
         world.do(follow(graph, "type is 5", None))
     with pytest.raises(InvalidArgument, match="Last-Event-ID"):
-        world.do(follow(graph, None, Place(-1)))
+        world.do(follow(graph, None, StreamPosition(-1)))
     with pytest.raises(EventsDisabled):
         world.do(follow(build_graph(world, enabled=False), None, None))
 
@@ -196,7 +200,7 @@ def test_nothing_is_read_for_a_follower_while_there_is_no_memory_for_it(world: A
 
     async def check() -> int:
         full = memory.hold(Part.ANSWERS, memory.total)
-        async with graph.event_streams.follow(None, Place(0)) as found:
+        async with graph.event_streams.follow(None, StreamPosition(0)) as found:
             first = asyncio.ensure_future(anext(found))
             await asyncio.sleep(0)
             await asyncio.sleep(0)
@@ -223,7 +227,7 @@ def test_many_followers_read_a_few_at_a_time(world: Any, monkeypatch: pytest.Mon
         return batch
 
     async def follow() -> int:
-        async with graph.event_streams.follow(None, Place(0)) as found:
+        async with graph.event_streams.follow(None, StreamPosition(0)) as found:
             seen = 0
             while seen < 100:
                 seen += len((await anext(found)).events)

@@ -24,7 +24,7 @@ from twinframe.errors import (
 from twinframe.graph import Graph
 from twinframe.model.pages import PageRequest
 from twinframe.settings import Settings
-from twinframe.storage.base import GraphTransaction, Work
+from twinframe.storage.base import GraphTransaction, WriteFunction
 from twinframe.testing.factories import (
     BUILDING,
     ROOM,
@@ -170,7 +170,7 @@ def test_an_upload_is_judged_again_when_models_changed_meanwhile(empty: Any) -> 
     create(empty, build_interface(A))
 
     class Racing(InlineRunner):
-        async def write(self, work: Work[Any]) -> Any:
+        async def write(self, work: WriteFunction[Any]) -> Any:
             self.write = super().write  # type: ignore[method-assign]
             await empty.graph.models.delete_model(A)
             return await super().write(work)
@@ -395,10 +395,10 @@ def test_two_workers_follow_each_others_models(world: Any) -> None:
 
 def test_models_of_a_work_that_was_taken_back_are_not_remembered(world: Any) -> None:
     """When a commit fails, twins may have been judged by models that never came to be."""
-    works: list[Work[Any]] = []
+    works: list[WriteFunction[Any]] = []
 
     class Collecting(InlineRunner):
-        async def write(self, work: Work[Any]) -> Any:
+        async def write(self, work: WriteFunction[Any]) -> Any:
             works.append(work)
 
     def write_both(transaction: GraphTransaction) -> None:
@@ -425,7 +425,7 @@ def test_a_model_is_read_and_parsed_once(world: Any) -> None:
     reads: list[str] = []
 
     class Counting(InlineRunner):
-        async def write(self, work: Work[Any]) -> Any:
+        async def write(self, work: WriteFunction[Any]) -> Any:
             def counted(transaction: Any) -> Any:
                 read = transaction.read_model
 

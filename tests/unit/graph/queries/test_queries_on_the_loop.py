@@ -77,7 +77,7 @@ def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
 
 
 def serve(store: GraphStore, work: Callable[[Graph, NotingRunner], Awaitable[T]]) -> T:
-    """Run `work` with a graph over `store` as the service has it."""
+    """Run `background_tasks` with a graph over `store` as the service has it."""
 
     async def main() -> T:
         runner = NotingRunner(store)
@@ -103,7 +103,7 @@ async def warm(graph: Graph, runner: NotingRunner, text: str, parameters: Any = 
 
 
 def test_a_short_query_comes_to_run_on_the_loop(sqlite: GraphStore) -> None:
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         first = await graph.queries.run(POINT, {"id": "r3"})
         assert runner.tried == []  # nothing is parsed, compiled or tried before a thread did it
         again = await warm(graph, runner, POINT, {"id": "r3"})
@@ -112,13 +112,13 @@ def test_a_short_query_comes_to_run_on_the_loop(sqlite: GraphStore) -> None:
         assert other.rows == (b'{"name":"alone"}',)
         assert runner.tried[-1]
 
-    serve(sqlite, work)
+    serve(sqlite, apply)
 
 
 def test_a_hub_behind_the_same_text_ends_on_the_loop_and_holds_up_nobody(
     sqlite: GraphStore,
 ) -> None:
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         await warm(graph, runner, FAR, {"id": "alone"})
         query = asyncio.ensure_future(graph.queries.run(FAR, {"id": "r0"}))
         await asyncio.sleep(0)
@@ -135,11 +135,11 @@ def test_a_hub_behind_the_same_text_ends_on_the_loop_and_holds_up_nobody(
             await graph.queries.run(FAR, {"id": "r0"})
         assert len(runner.tried) == tries
 
-    serve(sqlite, work)
+    serve(sqlite, apply)
 
 
 def test_a_twin_that_is_large_is_left_to_a_thread(sqlite: GraphStore) -> None:
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         await warm(graph, runner, POINT, {"id": "r3"})
         page = await graph.queries.run(POINT, {"id": "large"})
         assert len(page.rows[0]) > 40_000
@@ -147,17 +147,17 @@ def test_a_twin_that_is_large_is_left_to_a_thread(sqlite: GraphStore) -> None:
         stored = await graph.twins.read_twin("large")  # on the same session, without that bound
         assert len(stored.body) > 40_000
 
-    serve(sqlite, work)
+    serve(sqlite, apply)
 
 
 def test_what_is_asked_with_large_parameters_is_not_tried(sqlite: GraphStore) -> None:
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         await warm(graph, runner, POINT, {"id": "r3"})
         tries = len(runner.tried)
         assert (await graph.queries.run(POINT, {"id": "x" * 2000})).rows == ()
         assert len(runner.tried) == tries
 
-    serve(sqlite, work)
+    serve(sqlite, apply)
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def fresh(tmp_path: Path) -> Iterator[World]:
 def test_a_change_of_models_is_noticed_on_the_loop(fresh: World) -> None:
     count = "MATCH (t:Camera) RETURN count(*) AS n"
 
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         page = await warm(graph, runner, count)
         assert page.rows == (b'{"n":0}',)
         assert [warning.code for warning in page.warnings] == ["UnknownLabel"]
@@ -188,13 +188,13 @@ def test_a_change_of_models_is_noticed_on_the_loop(fresh: World) -> None:
             assert page.rows == (b'{"n":1}',)
             assert page.warnings == ()
 
-    serve(fresh.store, work)
+    serve(fresh.store, apply)
 
 
 def test_a_result_that_is_longer_than_its_page_is_left_to_a_thread(sqlite: GraphStore) -> None:
     text = "MATCH (t:Sensor) RETURN t.serial AS serial ORDER BY serial"
 
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         whole = (await warm(graph, runner, text)).rows
         page = await graph.queries.run(text, None, None, 6)
         assert runner.tried[-1] is False
@@ -205,13 +205,13 @@ def test_a_result_that_is_longer_than_its_page_is_left_to_a_thread(sqlite: Graph
         assert tuple(rows) == whole
         assert len(rows) == 20
 
-    serve(sqlite, work)
+    serve(sqlite, apply)
 
 
 def test_a_write_that_was_acknowledged_is_seen_on_the_loop(fresh: World) -> None:
     text = "MATCH (t:Twin {`$dtId`: $id}) RETURN t.serial AS serial"
 
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         await warm(graph, runner, text, {"id": "s"})
         for n in range(20):
             body: Any = {"$metadata": {"$model": SENSOR}, "serial": str(n)}
@@ -219,7 +219,7 @@ def test_a_write_that_was_acknowledged_is_seen_on_the_loop(fresh: World) -> None
             page = await graph.queries.run(text, {"id": "s"})
             assert page.rows == (b'{"serial":"%d"}' % n,)
 
-    serve(fresh.store, work)
+    serve(fresh.store, apply)
 
 
 def test_a_store_whose_reads_are_pooled_is_never_read_on_the_loop(fresh: World) -> None:
@@ -244,13 +244,13 @@ def test_a_store_whose_reads_are_pooled_is_never_read_on_the_loop(fresh: World) 
 
 
 def test_a_service_that_stops_takes_no_short_query(sqlite: GraphStore) -> None:
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         await warm(graph, runner, POINT, {"id": "r3"})
         await runner.close()
         with pytest.raises(StorageBusy):
             await graph.queries.run(POINT, {"id": "r3"})
 
-    serve(sqlite, work)
+    serve(sqlite, apply)
 
 
 def test_a_caller_that_leaves_ends_the_run_in_the_thread_that_follows_a_try(
@@ -258,7 +258,7 @@ def test_a_caller_that_leaves_ends_the_run_in_the_thread_that_follows_a_try(
 ) -> None:
     text = "MATCH (a:Twin {`$dtId`: $id})-[:relatedTo*1..9]->(b) RETURN count(*) AS n"
 
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         await warm(graph, runner, text, {"id": "alone"})
         query = asyncio.ensure_future(graph.queries.run(text, {"id": "r0"}))
         tried = len(runner.tried)
@@ -269,7 +269,7 @@ def test_a_caller_that_leaves_ends_the_run_in_the_thread_that_follows_a_try(
         with pytest.raises(asyncio.CancelledError):
             await query
 
-    serve(sqlite, work)  # closing would wait for the 134 million rows of it
+    serve(sqlite, apply)  # closing would wait for the 134 million rows of it
 
 
 # --- on the loop as in a thread -----------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_a_query_answers_on_the_loop_as_in_a_thread(
 
 
 def test_the_comparison_does_run_on_the_loop(sqlite: GraphStore) -> None:
-    async def work(graph: Graph, runner: NotingRunner) -> None:
+    async def apply(graph: Graph, runner: NotingRunner) -> None:
         parameters: Any = {"id": "r0", "least": "05", "many": 3, "list": [1]}
         for text in QUERIES[:11]:
             runner.tried.clear()
@@ -351,4 +351,4 @@ def test_the_comparison_does_run_on_the_loop(sqlite: GraphStore) -> None:
                 await read_all(graph, text, parameters, 25)
             assert any(runner.tried) == (text != SCAN), text
 
-    serve(sqlite, work)
+    serve(sqlite, apply)

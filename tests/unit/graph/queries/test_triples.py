@@ -68,7 +68,7 @@ class Engine(SparqlEngine):
     """Runs a function."""
 
     def __init__(self, work: Callable[[Callable[[bytes], object]], None]) -> None:
-        self.work = work
+        self.background_tasks = work
 
     def parse_query(
         self,
@@ -87,7 +87,7 @@ class Engine(SparqlEngine):
         limit: int,
         write: Callable[[bytes], object],
     ) -> None:
-        self.work(write)
+        self.background_tasks(write)
 
 
 def run(
@@ -241,7 +241,7 @@ def test_a_query_that_cannot_be_stopped_is_answered_in_time_and_keeps_its_place(
         with pytest.raises(StorageBusy, match="Sparql__AtOnce"):
             await triples.run_query(QUERY, ROWS_JSON)
         go.set()
-        engine.work = lambda write: write(b"{}") and None
+        engine.background_tasks = lambda write: write(b"{}") and None
         end = time.monotonic() + 120
         while time.monotonic() < end:
             try:

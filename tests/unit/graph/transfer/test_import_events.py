@@ -12,7 +12,7 @@ import pytest
 from tests.unit.graph.conftest import World
 from tests.unit.graph.transfer.test_importing import File
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.stamps import Stamps
+from twinframe.graph.context.write_clock import WriteClock
 from twinframe.graph.events.event import Event
 from twinframe.graph.transfer.importing import Importer
 from twinframe.model.clock import render_update_time
@@ -128,7 +128,9 @@ def test_a_chunk_that_waits_is_stamped_when_it_is_written(store: Any) -> None:
             before = render_update_time(world.read_clock())
             return await super()._store(*prepared)
 
-    context = GraphContext(InlineRunner(store), world.settings, stamps=Stamps(world.read_clock))
+    context = GraphContext(
+        InlineRunner(store), world.settings, write_clock=WriteClock(world.read_clock)
+    )
     world.do(Late(context).run(io.BytesIO(file.render())))
     assert world.read("a")["$metadata"]["$lastUpdateTime"] > before > ""
 
@@ -144,7 +146,9 @@ def test_what_was_judged_before_its_model_went_is_judged_again(store: Any) -> No
             await world.graph.models.delete_model(SENSOR)
             return await super()._store(*prepared)
 
-    context = GraphContext(InlineRunner(store), world.settings, stamps=Stamps(world.read_clock))
+    context = GraphContext(
+        InlineRunner(store), world.settings, write_clock=WriteClock(world.read_clock)
+    )
     importer = Late(context, report=lambda _, findings: found.extend(findings))
     progress = world.do(importer.run(io.BytesIO(file.render())))
     assert (progress.twins, progress.errors) == (1, 1)

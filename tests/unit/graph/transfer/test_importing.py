@@ -442,9 +442,9 @@ def test_a_chunk_of_rows_takes_from_the_account_and_gives_it_back(
     held: list[int] = []
     parse = FileReader.parse
 
-    def look(reader: FileReader, chunk: RawChunk, breath: float = 0.0) -> Any:
+    def look(reader: FileReader, chunk: RawChunk, pause_seconds: float = 0.0) -> Any:
         held.append(memory.read_held(Part.IMPORTS))
-        return parse(reader, chunk, breath)
+        return parse(reader, chunk, pause_seconds)
 
     monkeypatch.setattr(FileReader, "parse", look)
     file = File().models()

@@ -34,7 +34,7 @@ from twinframe.graph.transfer.importing import FileReader
 from twinframe.graph.transfer.jobs import deletion_run
 from twinframe.graph.transfer.jobs.deletion_run import DeletionRun
 from twinframe.graph.transfer.jobs.documents import ImportJob, JobError, Status
-from twinframe.graph.transfer.jobs.work import JobWork
+from twinframe.graph.transfer.jobs.runner import JobRunner
 from twinframe.graph.twins import changes
 from twinframe.model.pages import PageRequest
 from twinframe.settings import JobsSettings, Settings
@@ -93,7 +93,7 @@ class Worker:
     def __init__(self, jobs: Jobs) -> None:
         self.runner = StoreRunner(jobs.store, jobs.settings.storage)
         self.graph = Graph(self.runner, jobs.settings, clock=lambda: jobs.now)
-        work = [kind for kind in self.graph.work if isinstance(kind, JobWork)]
+        work = [kind for kind in self.graph.background_tasks if isinstance(kind, JobRunner)]
         self.background = BackgroundRunner(self.runner, work, lease_seconds=0.2, look_seconds=0.02)
 
     async def run(self, job_id: str, body: Any) -> dict[str, Any]:
@@ -575,7 +575,7 @@ def test_a_late_worker_stores_nothing_once_another_has_taken_over(
     async def scenario(worker: Worker) -> dict[str, Any]:
         await worker.graph.import_jobs.put_job("j", jobs.body(_many()))
         late = Worker(jobs)
-        late.background._desk.keep = _sleep  # type: ignore[assignment, method-assign]  # frozen
+        late.background._leases.keep = _sleep  # type: ignore[assignment, method-assign]  # frozen
         late.background.start()
         await asyncio.to_thread(gate.reached.wait, 30)
         before = await worker.read("j")

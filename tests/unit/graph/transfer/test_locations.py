@@ -18,12 +18,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
+from twinframe.errors import InvalidArgument, LocationFailed, UrlNotAllowed
 from twinframe.graph.transfer.locations.addresses import is_public, resolve_host
-from twinframe.graph.transfer.locations.buckets import BucketPlace
-from twinframe.graph.transfer.locations.files import FilePlace
-from twinframe.graph.transfer.locations.locations import build_places, find_contested
-from twinframe.graph.transfer.locations.web import WebPlace
+from twinframe.graph.transfer.locations.buckets import BucketLocation
+from twinframe.graph.transfer.locations.files import FileLocation
+from twinframe.graph.transfer.locations.locations import build_locations, find_contested
+from twinframe.graph.transfer.locations.web import WebLocation
 from twinframe.settings import JobsSettings
 
 # --- addresses ------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_an_ipv6_address_is_public_as_the_registry_says(value: int) -> None:
     "host", ["127.1", "0x7f.1", "0177.0.0.1", "2130706433", "localhost", "0", "[::1]".strip("[]")]
 )
 def test_odd_spellings_of_this_machine_are_seen_through(host: str) -> None:
-    with pytest.raises((UrlNotAllowed, PlaceFailed)):
+    with pytest.raises((UrlNotAllowed, LocationFailed)):
         resolve_host(host, 80, allow_private=False)
 
 
@@ -300,12 +300,12 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture
-def web(site: Site) -> WebPlace:
-    return WebPlace([f"http://localhost:{site.port}"], allow_private=True, timeout=2.0)
+def web(site: Site) -> WebLocation:
+    return WebLocation([f"http://localhost:{site.port}"], allow_private=True, timeout=2.0)
 
 
-def read(place: Any, url: str) -> bytes:
-    with place.open_source(url) as source:
+def read(location: Any, url: str) -> bytes:
+    with location.open_source(url) as source:
         pieces = []
         while piece := source.stream.read(7):
             assert len(piece) <= 7
@@ -316,17 +316,17 @@ def read(place: Any, url: str) -> bytes:
 def test_a_file_that_was_closed_meanwhile_is_read_no_more(tmp_path: Path) -> None:
     path = tmp_path / "in"
     path.write_bytes(b"line\n")
-    with FilePlace([str(tmp_path)]).open_source(f"file://{path}") as source:
+    with FileLocation([str(tmp_path)]).open_source(f"file://{path}") as source:
         pass
     other = os.open("/dev/zero", os.O_RDONLY)  # the number is given again
     try:
-        with pytest.raises(PlaceFailed, match="was closed"):
+        with pytest.raises(LocationFailed, match="was closed"):
             source.stream.read(7)
     finally:
         os.close(other)
 
 
-def test_a_source_of_the_web_is_read_raw_and_known_again(site: Site, web: WebPlace) -> None:
+def test_a_source_of_the_web_is_read_raw_and_known_again(site: Site, web: WebLocation) -> None:
     packed = gzip.compress(b"line\n" * 100, mtime=0)
     site.answers["/in"] = answer(200, packed, Content_Encoding="gzip", ETag='"1"')
     url = f"http://localhost:{site.port}/in?sig=secret"
@@ -343,7 +343,7 @@ def test_a_source_of_the_web_is_read_raw_and_known_again(site: Site, web: WebPla
 
 
 def test_the_connection_is_made_to_the_address_that_was_looked_at(
-    site: Site, web: WebPlace, monkeypatch: pytest.MonkeyPatch
+    site: Site, web: WebLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A name that leads elsewhere at its second look (DNS rebinding) leads nowhere."""
     site.answers["/in"] = answer(200, b"x")
@@ -360,7 +360,7 @@ def test_the_connection_is_made_to_the_address_that_was_looked_at(
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_followed_where_they_are_allowed(
-    site: Site, web: WebPlace, status: int
+    site: Site, web: WebLocation, status: int
 ) -> None:
     site.answers["/in"] = answer(status, Location="/there")
     site.answers["/there"] = answer(200, b"x")
@@ -377,7 +377,7 @@ def test_redirects_are_followed_where_they_are_allowed(
     ],
 )
 def test_a_redirect_to_where_jobs_may_not_go_is_refused(
-    site: Site, web: WebPlace, target: str
+    site: Site, web: WebLocation, target: str
 ) -> None:
     site.answers["/in"] = answer(302, Location=target.format(port=site.port))
     with pytest.raises(UrlNotAllowed):
@@ -385,15 +385,15 @@ def test_a_redirect_to_where_jobs_may_not_go_is_refused(
     assert len(site.requests) == 1
 
 
-def test_redirects_without_an_end_are_not_followed(site: Site, web: WebPlace) -> None:
+def test_redirects_without_an_end_are_not_followed(site: Site, web: WebLocation) -> None:
     site.answers["/in"] = answer(302, Location="/in")
-    with pytest.raises(PlaceFailed, match="redirects"):
+    with pytest.raises(LocationFailed, match="redirects"):
         read(web, f"http://localhost:{site.port}/in")
     assert len(site.requests) == 4
 
 
 def test_private_addresses_need_the_operators_word(site: Site) -> None:
-    web = WebPlace([f"http://localhost:{site.port}"], allow_private=False, timeout=2.0)
+    web = WebLocation([f"http://localhost:{site.port}"], allow_private=False, timeout=2.0)
     with pytest.raises(UrlNotAllowed, match="not public"):
         read(web, f"http://localhost:{site.port}/in")
     assert site.requests == []
@@ -422,20 +422,20 @@ def _hang(handler: BaseHTTPRequestHandler) -> None:
 def test_a_server_that_does_not_do_its_part_is_named(
     site: Site, behave: Callable[[BaseHTTPRequestHandler], None]
 ) -> None:
-    web = WebPlace([f"http://localhost:{site.port}"], allow_private=True, timeout=0.3)
+    web = WebLocation([f"http://localhost:{site.port}"], allow_private=True, timeout=0.3)
     site.answers["/in"] = behave
-    with pytest.raises(PlaceFailed) as failed:
+    with pytest.raises(LocationFailed) as failed:
         read(web, f"http://localhost:{site.port}/in?sig=secret")
     assert "secret" not in failed.value.message
 
 
-def test_a_log_is_put_in_one_request(site: Site, web: WebPlace) -> None:
+def test_a_log_is_put_in_one_request(site: Site, web: WebLocation) -> None:
     site.answers["/out"] = answer(201)
     web.write(f"http://localhost:{site.port}/out", [b"a\n", b"b\n"])
     method, _, headers, body = site.requests[0]
     assert (method, body, headers["x-ms-blob-type"]) == ("PUT", b"a\nb\n", "BlockBlob")
     site.answers["/out"] = answer(302, Location="/elsewhere")
-    with pytest.raises(PlaceFailed, match="302"):
+    with pytest.raises(LocationFailed, match="302"):
         web.write(f"http://localhost:{site.port}/out", [b"a\n"])
 
 
@@ -450,13 +450,13 @@ def test_links_inside_are_followed_and_links_out_are_not(tmp_path: Path) -> None
     (outside / "secret").write_bytes(b"y")
     (inside / "folder").symlink_to(outside)
     (inside / "near").symlink_to(inside)
-    place = FilePlace([str(inside)])
-    assert read(place, f"file://{inside}/near/real") == b"x"
-    assert read(place, f"file://localhost{inside}/real") == b"x"
+    location = FileLocation([str(inside)])
+    assert read(location, f"file://{inside}/near/real") == b"x"
+    assert read(location, f"file://localhost{inside}/real") == b"x"
     with pytest.raises(UrlNotAllowed):
-        read(place, f"file://{inside}/folder/secret")
+        read(location, f"file://{inside}/folder/secret")
     with pytest.raises(UrlNotAllowed):
-        place.write(f"file://{inside}/folder/log", [b"z"])
+        location.write(f"file://{inside}/folder/log", [b"z"])
     assert not (outside / "log").exists()
 
 
@@ -465,19 +465,19 @@ def test_a_folder_named_like_the_beginning_of_another_is_another(tmp_path: Path)
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "x").write_bytes(b"x")
     with pytest.raises(UrlNotAllowed):
-        read(FilePlace([str(tmp_path / "in")]), f"file://{tmp_path}/inner/x")
+        read(FileLocation([str(tmp_path / "in")]), f"file://{tmp_path}/inner/x")
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero, as on Linux")
 def test_a_device_is_no_file() -> None:
     with pytest.raises(UrlNotAllowed, match="regular"):
-        read(FilePlace(["/dev"]), "file:///dev/zero")
+        read(FileLocation(["/dev"]), "file:///dev/zero")
 
 
 def test_a_log_replaces_a_log_and_nothing_else(tmp_path: Path) -> None:
-    place, url = FilePlace([str(tmp_path)]), f"file://{tmp_path}/a%20log"
-    place.write(url, [b'{"jobType":"Import"}\n'])
-    place.write(url, [b'{"jobType":"Import"}\n', b"x\n"])
+    location, url = FileLocation([str(tmp_path)]), f"file://{tmp_path}/a%20log"
+    location.write(url, [b'{"jobType":"Import"}\n'])
+    location.write(url, [b'{"jobType":"Import"}\n', b"x\n"])
     assert (tmp_path / "a log").read_bytes() == b'{"jobType":"Import"}\nx\n'
     makes: tuple[Callable[[Path], Any], ...] = (
         lambda path: path.write_bytes(b"data"),
@@ -488,35 +488,35 @@ def test_a_log_replaces_a_log_and_nothing_else(tmp_path: Path) -> None:
     for number, make in enumerate(makes):
         target = tmp_path / f"other-{number}"
         make(target)
-        with pytest.raises((UrlNotAllowed, PlaceFailed)):
-            place.write(f"file://{target}", [b"x"])
+        with pytest.raises((UrlNotAllowed, LocationFailed)):
+            location.write(f"file://{target}", [b"x"])
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
 def test_a_log_that_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
-    place, url = FilePlace([str(tmp_path)]), f"file://{tmp_path}/log"
-    place.write(url, [b'{"jobType":"Import"}\n'])
+    location, url = FileLocation([str(tmp_path)]), f"file://{tmp_path}/log"
+    location.write(url, [b'{"jobType":"Import"}\n'])
 
     def broken() -> Iterator[bytes]:
         yield b"half"
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        place.write(url, broken())
+        location.write(url, broken())
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
     assert (tmp_path / "log").read_bytes() == b'{"jobType":"Import"}\n'
 
 
 _WRITER = """
 import sys
-from twinframe.graph.transfer.locations.files import FilePlace
+from twinframe.graph.transfer.locations.files import FileLocation
 
 def pieces():
     yield b"half"
     print("begun", flush=True)
     sys.stdin.read()
 
-FilePlace([sys.argv[1]]).write(f"file://{sys.argv[1]}/log", pieces())
+FileLocation([sys.argv[1]]).write(f"file://{sys.argv[1]}/log", pieces())
 """
 
 
@@ -540,7 +540,7 @@ def test_what_a_killed_writer_left_goes_with_the_next_log_and_what_is_being_writ
         assert len(list(tmp_path.glob("*.twinframe-part"))) == 2
         writers[0].kill()
         writers[0].wait(120)
-        FilePlace([str(tmp_path)]).write(f"file://{tmp_path}/other", [b'{"jobType":"Import"}\n'])
+        FileLocation([str(tmp_path)]).write(f"file://{tmp_path}/other", [b'{"jobType":"Import"}\n'])
         assert len(list(tmp_path.glob(".*.twinframe-part"))) == 1
     finally:
         for writer in writers:
@@ -554,22 +554,22 @@ def test_what_a_killed_writer_left_goes_with_the_next_log_and_what_is_being_writ
 
 def test_objects_are_read_and_written_below_the_prefixes() -> None:
     pytest.importorskip("fsspec", reason="pip install fsspec to read from object stores")
-    place = BucketPlace(["memory://bucket/folder"])
-    place.write("memory://bucket/folder/log", [b"a", b"b"])
-    assert read(place, "memory://bucket/folder/log") == b"ab"
-    with pytest.raises(PlaceFailed, match="FileNotFoundError"):
-        read(place, "memory://bucket/folder/absent")
+    location = BucketLocation(["memory://bucket/folder"])
+    location.write("memory://bucket/folder/log", [b"a", b"b"])
+    assert read(location, "memory://bucket/folder/log") == b"ab"
+    with pytest.raises(LocationFailed, match="FileNotFoundError"):
+        read(location, "memory://bucket/folder/absent")
     for url in ("memory://bucket/log", "memory://bucket/folder2/x", "memory://bucket/folder/../x"):
         with pytest.raises((UrlNotAllowed, InvalidArgument)):
-            place.write(url, [b"x"])
+            location.write(url, [b"x"])
 
 
 def test_an_object_store_without_its_library_names_what_to_install() -> None:
-    with pytest.raises(PlaceFailed, match=r"pip install 'twinframe\[azure\]'"):
-        read(BucketPlace(["az://c"]), "az://c/x")
-    place = BucketPlace(["https://account.blob.core.windows.net/c"])
-    with pytest.raises(PlaceFailed, match=r"pip install 'twinframe\[azure\]'"):
-        read(place, "https://account.blob.core.windows.net/c/x")
+    with pytest.raises(LocationFailed, match=r"pip install 'twinframe\[azure\]'"):
+        read(BucketLocation(["az://c"]), "az://c/x")
+    location = BucketLocation(["https://account.blob.core.windows.net/c"])
+    with pytest.raises(LocationFailed, match=r"pip install 'twinframe\[azure\]'"):
+        read(location, "https://account.blob.core.windows.net/c/x")
 
 
 def test_hosted_graphs_have_places_of_their_own_alone(tmp_path: Path) -> None:
@@ -577,19 +577,19 @@ def test_hosted_graphs_have_places_of_their_own_alone(tmp_path: Path) -> None:
         directories=(str(tmp_path / "own"), str(tmp_path / "hosted" / "{graph}")),
         buckets=("s3://own", "s3://hosted/{graph}"),
     )
-    own, hosted = build_places(settings), build_places(settings, "g1")
+    own, hosted = build_locations(settings), build_locations(settings, "g1")
     own.find(f"file://{tmp_path}/own/x")
     own.find("s3://own/x")
     hosted.find(f"file://{tmp_path}/hosted/g1/x")
     hosted.find("s3://hosted/g1/x")
-    for places, urls in (
+    for locations, urls in (
         (own, (f"file://{tmp_path}/hosted/g1/x", "s3://hosted/g1/x")),
         (hosted, (f"file://{tmp_path}/own/x", "s3://own/x", "s3://hosted/g10/x")),
         (hosted, (f"file://{tmp_path}/hosted/g2/x",)),
     ):
         for url in urls:
             with pytest.raises((UrlNotAllowed, InvalidArgument)):
-                places.find(url)
+                locations.find(url)
 
 
 @pytest.mark.parametrize(
@@ -601,7 +601,7 @@ def test_settings_of_hosts_that_are_none_are_refused(hosts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "contested"),
+    ("locations", "contested"),
     [
         (["/data/own", "/data/{graph}"], True),
         (["/data/{graph}", "/data/own/deep"], True),
@@ -623,6 +623,6 @@ def test_settings_of_hosts_that_are_none_are_refused(hosts: list[str]) -> None:
         (["s3://own", "s3://hosted/{graph}", "gs://hosted/own"], False),
     ],
 )
-def test_places_that_an_id_could_make_one_are_told(places: list[str], contested: bool) -> None:
-    assert (find_contested(places) is not None) == contested
-    assert (find_contested(places[::-1]) is not None) == contested
+def test_places_that_an_id_could_make_one_are_told(locations: list[str], contested: bool) -> None:
+    assert (find_contested(locations) is not None) == contested
+    assert (find_contested(locations[::-1]) is not None) == contested

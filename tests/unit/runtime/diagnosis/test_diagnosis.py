@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from twinframe.runtime.diagnosis import machine, places
+from twinframe.runtime.diagnosis import directories, machine
+from twinframe.runtime.diagnosis.directories import check_directory, check_offered, read_file_system
 from twinframe.runtime.diagnosis.endpoints import check_endpoint, compare_clock
 from twinframe.runtime.diagnosis.findings import Finding, Severity
 from twinframe.runtime.diagnosis.machine import (
@@ -27,7 +28,6 @@ from twinframe.runtime.diagnosis.machine import (
     check_temporary,
     check_workers,
 )
-from twinframe.runtime.diagnosis.places import check_directory, check_offered, read_file_system
 from twinframe.runtime.diagnosis.secrecy import check_certificate, check_private_file, check_secret
 from twinframe.service.examination import _check_directories
 from twinframe.settings import JobsSettings, Settings
@@ -151,7 +151,7 @@ def test_a_log_needs_a_file_system_of_this_machine(
     shares_memory: bool,
     severity: Severity,
 ) -> None:
-    monkeypatch.setattr(places, "read_file_system", lambda _path: kind)
+    monkeypatch.setattr(directories, "read_file_system", lambda _path: kind)
     found = find_worse(check_directory("Key", tmp_path, shares_memory=shares_memory))
     assert found == [("file system", severity)]
 
@@ -172,7 +172,7 @@ def test_room_is_looked_at(
 ) -> None:
     usage = shutil.disk_usage(tmp_path)._replace(free=free)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
-    monkeypatch.setattr(places, "read_file_system", lambda _path: "ext4")
+    monkeypatch.setattr(directories, "read_file_system", lambda _path: "ext4")
     assert find_worse(check_directory("Key", tmp_path)) == expected
 
 

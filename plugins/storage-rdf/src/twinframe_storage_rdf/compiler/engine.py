@@ -38,8 +38,8 @@ from twinframe_storage_rdf.compiler.pages import is_selective, read_page, render
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.compiler.shortest import ShortestQuery, find_search
 from twinframe_storage_rdf.compiler.term import Term
-from twinframe_storage_rdf.far_session import FarSession
 from twinframe_storage_rdf.mapping import GraphNames
+from twinframe_storage_rdf.remote_session import RemoteSession
 from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 
@@ -111,7 +111,7 @@ class SparqlQuery(CompiledQuery):
         key, behind = self._key, None if after is None else str(after)
         if key is None:
             return self._run(self._body, session, parameters, skip, limit, "")
-        if skip or limit is None or self._is_selective or isinstance(session, FarSession):
+        if skip or limit is None or self._is_selective or isinstance(session, RemoteSession):
             start = render_start(self._place, key, behind)
             return self._run(self._body, session, parameters, skip, limit, start)
 
@@ -129,7 +129,7 @@ class SparqlQuery(CompiledQuery):
         reads = _read_session(session)
         labels = reads.read_hierarchy().read_labels
         rows = self._run(self._rows, session, parameters, 0, None, "")
-        if not isinstance(reads, FarSession):
+        if not isinstance(reads, RemoteSession):
             for row in rows:
                 yield self._decode(row, labels)
             return
@@ -269,7 +269,7 @@ def _build_page(select: Select, query: Query, key: str) -> tuple[Select, str]:
     """
     bind = select.statement.bindings.bind
     subject = select.root.scanned[str(find_scanned(query.root))]
-    place = select.root.read(subject, v.PLACE, certain=True, nullable=False)
+    place = select.root.read(subject, v.BUCKET, certain=True, nullable=False)
     order = [f"ASC({place})", f"ASC({render_text_key(key)})"]
     select.root.heads.append(bind(_AFTER, str))
     select.order_by, select.order_mark = order, NARROW

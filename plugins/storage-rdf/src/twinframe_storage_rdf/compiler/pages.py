@@ -64,7 +64,7 @@ def render_start(
 
     `place` and `key` are variables; `width` is the number of places, None for all.
     """
-    behind = None if after is None else v.build_place(after)
+    behind = None if after is None else v.build_bucket(after)
     first = max(first, behind or 0)
     parts = []
     if width is not None:
@@ -84,12 +84,12 @@ def read_page(
     NOTE: when few of the twins match, the engine finds them faster in one query, which then orders
     at most as many twins as the windows for the page would cover.
     """
-    first = 0 if after is None else v.build_place(after)
-    density = twins / v.PLACES
-    while limit > 0 and first < v.PLACES:
-        width = math.ceil(_SPARE * limit / density) if density > 0 else v.PLACES
-        wanted = density * v.PLACES
-        is_wide = width * _LOOK > wanted or first + width >= v.PLACES
+    first = 0 if after is None else v.build_bucket(after)
+    density = twins / v.BUCKETS
+    while limit > 0 and first < v.BUCKETS:
+        width = math.ceil(_SPARE * limit / density) if density > 0 else v.BUCKETS
+        wanted = density * v.BUCKETS
+        is_wide = width * _LOOK > wanted or first + width >= v.BUCKETS
         if is_wide or wanted * wanted < twins * limit:
             yield from read(render_start(place, key, after, first), limit)
             return

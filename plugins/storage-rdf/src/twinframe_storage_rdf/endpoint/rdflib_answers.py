@@ -113,14 +113,14 @@ def answer_question(
     name = question.default or question.named
     data = dataset.graph(URIRef(str(name)))
 
-    def work() -> None:
+    def apply() -> None:
         query = _parse(question.text)
         result = _OneGraph(question, data, deadline).query(query)
         for piece in _write(result, question.media_type):
             out.write(piece)
 
     try:
-        run_until(deadline, work)  # joins of lists in the text touch no watched triple
+        run_until(deadline, apply)  # joins of lists in the text touch no watched triple
     except SPARQLError as error:
         raise SparqlInvalid(f"The query cannot be run: {error}.") from error
 

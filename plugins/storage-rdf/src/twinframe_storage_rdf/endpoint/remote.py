@@ -15,8 +15,8 @@ import httpx2
 
 from twinframe.errors import SparqlInvalid, StorageBusy, StorageError
 from twinframe.storage.triples import N_TRIPLES, ROWS_JSON, QueryForm
-from twinframe_storage_rdf.endpoint.far_rows import ROW_WRITERS, read_rows, write_truth
-from twinframe_storage_rdf.endpoint.far_triples import TRIPLE_WRITERS, read_triples
+from twinframe_storage_rdf.endpoint.remote_rows import ROW_WRITERS, read_rows, write_truth
+from twinframe_storage_rdf.endpoint.remote_triples import TRIPLE_WRITERS, read_triples
 from twinframe_storage_rdf.endpoint.writing import LimitedWriter, check_deadline
 from twinframe_storage_rdf.engine import Question
 from twinframe_storage_rdf.products import Product

@@ -61,12 +61,12 @@ class Claims:
         claim: str | None = self._insert(rank)
         try:
             while True:
-                live, buried = self._read()
+                live, revoked = self._read()
                 others = live - {claim}
                 claim = (
                     claim if claim in live else None
                 )  # another process may have marked it as dead
-                if not others and not buried:
+                if not others and not revoked:
                     if claim is not None:
                         return self._build(v.CLAIM, claim)
                     claim = self._insert(rank)
@@ -90,12 +90,12 @@ class Claims:
         """Release the lock: no update of this claim is running or on its way."""
         self._write(render_data("DELETE", [(self._state, [claim])]))
 
-    def bury(self, claim: Triple) -> None:
+    def revoke(self, claim: Triple) -> None:
         """Give up a claim of which an update may still be running, or on its way."""
         subject, _, name = claim
-        buried: Triple = (subject, v.BURIED, name)
+        revoked: Triple = (subject, v.REVOKED, name)
         self._write(
-            f"{render_data('INSERT', [(self._state, [buried])])} ;\n"
+            f"{render_data('INSERT', [(self._state, [revoked])])} ;\n"
             f"{render_data('DELETE', [(self._state, [claim])])}"
         )
 
@@ -124,8 +124,8 @@ class Claims:
         self._seen = {key: self._seen.get(key, now) for key in found}
         for (predicate, name), since in self._seen.items():
             if predicate == v.CLAIM and now - since >= self._lease:
-                self.bury(self._build(v.CLAIM, name))
-            elif predicate == v.BURIED and now - since >= self._burial:
-                self.release(self._build(v.BURIED, name))
+                self.revoke(self._build(v.CLAIM, name))
+            elif predicate == v.REVOKED and now - since >= self._burial:
+                self.release(self._build(v.REVOKED, name))
         live = {name for predicate, name in found if predicate == v.CLAIM}
-        return live, {name for predicate, name in found if predicate == v.BURIED}
+        return live, {name for predicate, name in found if predicate == v.REVOKED}

@@ -84,7 +84,7 @@ class _Denied(StorageError):
 class SparqlEngine(Engine):
     """Named graphs of a remote server. No other program may write them."""
 
-    is_far = True
+    is_remote = True
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
@@ -225,7 +225,7 @@ class SparqlEngine(Engine):
             return
         claims = self._find_claims(state)
         with contextlib.suppress(StorageError):  # otherwise the claim expires, and others bury it
-            (claims.release if is_over else claims.bury)(turn)
+            (claims.release if is_over else claims.revoke)(turn)
 
     def _find_claims(self, state: Iri) -> Claims:
         longest = self._remote.timeout

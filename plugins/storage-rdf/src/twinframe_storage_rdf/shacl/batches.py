@@ -26,7 +26,7 @@ _MOST_TWINS: Final = 1000
 _MOST_BYTES: Final = 4 * 1024**2
 _MOST_EDGES: Final = 20_000
 _LOOK_UP: Final = 500
-_UNSEEN: Final = frozenset((v.PLACE, v.DOCUMENT, v.ETAG, v.ID))
+_UNSEEN: Final = frozenset((v.BUCKET, v.DOCUMENT, v.ETAG, v.ID))
 
 
 @dataclass

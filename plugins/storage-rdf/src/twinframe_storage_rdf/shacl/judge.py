@@ -30,7 +30,7 @@ _PIECE: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class Violation:
     """A violation of a shape by a twin: `path` is a predicate, `value` None where it is missing."""
 
     focus: Iri
@@ -57,12 +57,12 @@ class Judge:
         self._input = cast("IO[bytes]", process.stdin)
         self._output = cast("IO[bytes]", process.stdout)
 
-    def judge(self, batch: Batch) -> list[Departure]:
+    def judge(self, batch: Batch) -> list[Violation]:
         """Return the violations. Raises `StorageBusy` when the process cannot answer."""
-        self.tell({"triples": batch.triples, "targets": batch.targets})
-        return [_build_departure(found) for found in orjson.loads(self._read_line())]
+        self.send({"triples": batch.triples, "targets": batch.targets})
+        return [_build_violation(found) for found in orjson.loads(self._read_line())]
 
-    def tell(self, document: object) -> None:
+    def send(self, document: object) -> None:
         """Send one line."""
         try:
             self._input.write(orjson.dumps(document) + b"\n")
@@ -100,7 +100,7 @@ def start_judge(shapes: str) -> Iterator[Judge]:
             resource.prlimit(process.pid, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
         judge = Judge(process)
-        judge.tell(shapes)
+        judge.send(shapes)
         yield judge
     finally:
         process.kill()
@@ -117,10 +117,10 @@ def check_installed() -> None:
         )
 
 
-def _build_departure(found: dict[str, dict[str, Any]]) -> Departure:
+def _build_violation(found: dict[str, dict[str, Any]]) -> Violation:
     terms = {name: _build_term(term) for name, term in found.items()}
     path = terms.get("path")
-    return Departure(
+    return Violation(
         cast("Iri", terms["focus"]),
         path if isinstance(path, Iri) else None,
         terms.get("value"),

@@ -17,7 +17,7 @@ from twinframe.storage.triples import N_TRIPLES, REPORT_JSON, Syntax
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.mapping import GraphNames, Triple
 from twinframe_storage_rdf.shacl.batches import BatchBuilder, TwinBatch, iterate_batches
-from twinframe_storage_rdf.shacl.judge import Departure, check_installed, start_judge
+from twinframe_storage_rdf.shacl.judge import Violation, check_installed, start_judge
 from twinframe_storage_rdf.terms import Iri, OtherLiteral, Term
 from twinframe_storage_rdf.triples.nodes import Node, iterate_models
 from twinframe_storage_rdf.triples.shapes import build_shapes
@@ -62,7 +62,7 @@ def write_report(
 
 def _iterate_departures(
     names: GraphNames, session: GraphSession, counts: _Counts
-) -> Iterator[Departure]:
+) -> Iterator[Violation]:
     stored = frozenset(model.model_id for model in iterate_models(session))
     shapes = b"".join(
         write_nodes(build_shapes(names, iterate_models(session)), N_TRIPLES, names.data)
@@ -78,17 +78,17 @@ def _iterate_departures(
     counts.is_whole = True
 
 
-def _find_overfull(batch: TwinBatch) -> Iterator[Departure]:
+def _find_overfull(batch: TwinBatch) -> Iterator[Violation]:
     for twin_id in batch.overfull:
         twin = v.build_twin_iri(twin_id)
         message = "It has more relationships than are judged at once; some of them were not."
-        yield Departure(twin, None, None, message, _OVERFULL, _REPORT)
+        yield Violation(twin, None, None, message, _OVERFULL, _REPORT)
 
 
 # --- as RDF ---------------------------------------------------------------------------------------
 
 
-def _build_nodes(departures: Iterator[Departure], counts: _Counts) -> Iterator[Node]:
+def _build_nodes(departures: Iterator[Violation], counts: _Counts) -> Iterator[Node]:
     for number, departure in enumerate(departures, start=1):
         iri = Iri(f"{_REPORT}:{number}")
         yield [(_REPORT, _RESULT, iri)]
@@ -101,7 +101,7 @@ def _build_nodes(departures: Iterator[Departure], counts: _Counts) -> Iterator[N
     ]
 
 
-def _build_result(iri: Iri, departure: Departure) -> Iterator[Triple]:
+def _build_result(iri: Iri, departure: Violation) -> Iterator[Triple]:
     yield iri, v.RDF_TYPE, Iri(_SH + "ValidationResult")
     yield iri, Iri(_SH + "focusNode"), departure.focus
     if departure.path is not None:
@@ -117,7 +117,7 @@ def _build_result(iri: Iri, departure: Departure) -> Iterator[Triple]:
 # --- as JSON --------------------------------------------------------------------------------------
 
 
-def _write_json(departures: Iterator[Departure], counts: _Counts) -> Iterator[bytes]:
+def _write_json(departures: Iterator[Violation], counts: _Counts) -> Iterator[bytes]:
     yield b'{"results":['
     separator = b""
     for departure in departures:
@@ -127,7 +127,7 @@ def _write_json(departures: Iterator[Departure], counts: _Counts) -> Iterator[by
     yield b"]," + orjson.dumps(summary)[1:]
 
 
-def _build_object(departure: Departure) -> dict[str, Any]:
+def _build_object(departure: Violation) -> dict[str, Any]:
     built: dict[str, Any] = {"twin": v.parse_twin_iri(departure.focus)}
     if departure.path is not None:
         member, path = v.parse_member_iri(departure.path)

@@ -49,7 +49,7 @@ class Step(bytes, Enum):
     ASKED = b"a"
 
 
-Tell: TypeAlias = Callable[[Step], None]
+Report: TypeAlias = Callable[[Step], None]
 
 Ending: TypeAlias = Literal["answered", "late", "large", "crowded", "forsaken", "failed", "cut"]
 """How a query ended.
@@ -119,7 +119,7 @@ class Children:
         self,
         connection: socket.socket,
         deadline: float,
-        answer: Callable[[Tell], None],
+        answer: Callable[[Report], None],
     ) -> Ending:
         """Call `answer` in a child; it sends the answer on the connection.
 
@@ -144,7 +144,7 @@ class Children:
         self,
         connection: socket.socket,
         deadline: float,
-        answer: Callable[[Tell], None],
+        answer: Callable[[Report], None],
     ) -> Ending | None:
         """Run one child; None if it inherited a lock that no thread in it can release.
 
@@ -168,7 +168,7 @@ def _be_child(
     most_bytes: int,
     others: list[int],
     telling: int,
-    answer: Callable[[Tell], None],
+    answer: Callable[[Report], None],
 ) -> None:
     code = 1
     try:

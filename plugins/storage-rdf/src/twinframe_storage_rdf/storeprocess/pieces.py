@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from twinframe_storage_rdf.engine import build_timeout
-from twinframe_storage_rdf.storeprocess.apart import Step, Tell
+from twinframe_storage_rdf.storeprocess.apart import Report, Step
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
     Kind,
@@ -34,7 +34,7 @@ class AnswerLarge(Exception):
 class Pieces:
     """File-like receiver of an answer that sends each full piece. The caller sends the last piece.
 
-    `tell` is called with each step; `wait` with the function that sends a piece and waits for the
+    `report` is called with each step; `wait` with the function that sends a piece and waits for the
     next request.
     """
 
@@ -42,14 +42,14 @@ class Pieces:
         self,
         connection: socket.socket,
         request: Request,
-        tell: Tell = lambda step: None,
+        report: Report = lambda step: None,
         wait: Callable[[Callable[[], None]], None] = lambda wait: wait(),
     ) -> None:
         self._connection = connection
         self._most = request.most
         seconds = request.milliseconds / 1000
         self._end = time.monotonic() + seconds if seconds else None
-        self._tell = tell
+        self._tell = report
         self._wait = wait
         self._pieces: list[bytes] = []
         self._size = self._total = 0

@@ -20,7 +20,7 @@ from twinframe.errors import (
     StorageFull,
     TwinframeError,
 )
-from twinframe_storage_rdf.copies import mend_place, remove_leftovers
+from twinframe_storage_rdf.copies import mend_directory, remove_leftovers
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
 from twinframe_storage_rdf.engine import build_timeout
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
@@ -28,9 +28,9 @@ from twinframe_storage_rdf.storeprocess.apart import (
     Children,
     Ending,
     Limits,
+    Report,
     ShortQueries,
     Step,
-    Tell,
 )
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
@@ -97,7 +97,7 @@ class StoreServer:
         self._place = os.open(self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._alive = os.open(self._files.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._alive, fcntl.LOCK_EX)
-        mend_place(self._files.store, self._files.old)
+        mend_directory(self._files.store, self._files.old)
         remove_leftovers(self._files.place)
         self._engine.open()
         self._engine.flush()  # syncs what a killed process wrote and did not sync
@@ -282,10 +282,10 @@ class StoreServer:
         begin = time.monotonic()
         deadline = begin + (milliseconds / 1000 if milliseconds else _LONGEST)
 
-        def answer(tell: Tell) -> None:
+        def answer(report: Report) -> None:
             start = time.thread_time_ns()
-            status, found = self._answer(request, Pieces(connection, request, tell))
-            tell(Step.SENDS)
+            status, found = self._answer(request, Pieces(connection, request, report))
+            report(Step.SENDS)
             send_answer(connection, status, time.thread_time_ns() - start, found)
 
         ending = self._children.run(connection, deadline, answer)

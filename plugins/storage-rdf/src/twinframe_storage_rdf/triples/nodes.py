@@ -23,7 +23,7 @@ Node: TypeAlias = list[Triple]
 
 _PAGE: Final = 200
 _MOST_EDGES: Final = 10_000
-_HIDDEN: Final = frozenset((v.PLACE,))
+_HIDDEN: Final = frozenset((v.BUCKET,))
 """Predicates that only the storage uses."""
 
 

@@ -17,7 +17,7 @@ from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, Source, SqliteValue
 from twinframe_storage_sqlite.compiler.term import Term, read_table
 
-_HEIRS = (
+_DESCENDANTS = (
     "SELECT c.descendant FROM interface AS i CROSS JOIN interface_closure AS c"
     " ON c.ancestor = i.id WHERE "
 )
@@ -46,7 +46,7 @@ def _compile_name(name: str, model: str, bindings: Bindings, *, wanted: bool) ->
         return f"{model} IS NOT NULL" if wanted else "0"
     column = "dtmi" if name.startswith("dtmi:") else "name"
     label = bindings.bind(Source(None, name))
-    return _render_member(model, f"{_HEIRS}i.{column} = {label}", wanted=wanted)
+    return _render_member(model, f"{_DESCENDANTS}i.{column} = {label}", wanted=wanted)
 
 
 def _render_member(model: str, interfaces: str, *, wanted: bool) -> str:
@@ -150,4 +150,4 @@ def compile_is_of_model(
         f" AND ({minor} = 0 OR {own_minor} >= {minor}))"
     )
     family = f"i.dtmi >= {start} AND i.dtmi < {end} AND {later}"
-    return _render_member(column, f"{_HEIRS}(i.dtmi = {dtmi} OR {family})", wanted=wanted)
+    return _render_member(column, f"{_DESCENDANTS}(i.dtmi = {dtmi} OR {family})", wanted=wanted)

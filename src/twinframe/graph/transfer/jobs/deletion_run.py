@@ -21,7 +21,7 @@ from twinframe.errors import (
 )
 from twinframe.graph.background.leases import Lease, LeaseLost
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.own import OwnWork
+from twinframe.graph.context.service_writes import ServiceWrite
 from twinframe.graph.transfer.jobs.documents import DeleteJob, JobError, Status, build_error
 from twinframe.graph.transfer.jobs.records import find_deletion, put_job, require_deletion
 from twinframe.graph.twins.changes import erase_models, erase_relationships, erase_twins
@@ -41,7 +41,7 @@ class DeletionRun:
 
     async def run(self) -> None:
         """Continue to the end. Errors: `StorageError`, `LeaseLost`."""
-        job = await self._context.write(OwnWork(self._begin))
+        job = await self._context.write(ServiceWrite(self._begin))
         if job is None or job.status.is_final:
             return
         try:
@@ -61,7 +61,7 @@ class DeletionRun:
         self._lease.check(transaction)
         job = find_deletion(transaction, self._job_id)
         if job is not None and job.status is Status.NOT_STARTED:
-            job = replace(job, status=Status.RUNNING, acted=self._context.stamps())
+            job = replace(job, status=Status.RUNNING, acted=self._context.write_clock())
             put_job(transaction, job)
         return job
 
@@ -76,7 +76,7 @@ class DeletionRun:
             if twins:
                 await self._erase(job, twins, self._erase_twins)
                 continue
-            if await self._context.write(OwnWork(self._erase_models)):
+            if await self._context.write(ServiceWrite(self._erase_models)):
                 return
 
     async def _find(self, read: Callable[[GraphSession], list[T]]) -> list[T]:
@@ -95,7 +95,7 @@ class DeletionRun:
             if self._context.clock() >= job.deadline:
                 raise QueryTimeout("The deletion did not end within its timeoutInMinutes.")
             try:
-                await self._context.write(OwnWork(partial(_call, erase, chunk)))
+                await self._context.write(ServiceWrite(partial(_call, erase, chunk)))
             except (MemoryExhausted, MemoryLimitExceeded):
                 # A store may keep the deleted items in memory until they are committed.
                 if len(chunk) == 1:
@@ -130,14 +130,14 @@ class DeletionRun:
     def _check(self, transaction: GraphTransaction) -> DeleteJob:
         self._lease.check(transaction)
         job = require_deletion(transaction, self._job_id)
-        return replace(job, acted=self._context.stamps())
+        return replace(job, acted=self._context.write_clock())
 
     async def _end(self, status: Status, error: JobError | None) -> None:
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             job = replace(self._check(transaction), status=status, error=error)
             put_job(transaction, replace(job, finished=job.acted))
 
-        await self._context.write(OwnWork(work))
+        await self._context.write(ServiceWrite(apply))
 
 
 def _find_relationships(session: GraphSession) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ USUAL_MINUTES: Final = 12 * 60
 
 
 class DeleteJobs:
-    """Delete jobs of a graph; background work (`JobWork`) runs them."""
+    """Delete jobs of a graph; background work (`JobRunner`) runs them."""
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
@@ -54,8 +54,8 @@ class DeleteJobs:
         purge = now + int(self._context.settings.jobs.keep_seconds * NANO)
         deadline = now + minutes * 60 * NANO
 
-        def work(transaction: GraphTransaction) -> DeleteJob:
-            created = self._context.stamps()
+        def apply(transaction: GraphTransaction) -> DeleteJob:
+            created = self._context.write_clock()
             job = DeleteJob(
                 id=job_id, created=created, acted=created, purge=purge, deadline=deadline
             )
@@ -68,7 +68,7 @@ class DeleteJobs:
             put_job(transaction, job)
             return job
 
-        job = await self._context.write(work)
+        job = await self._context.write(apply)
         return job_id, job.render()
 
     async def read_job(self, job_id: str) -> tuple[bytes, bool]:

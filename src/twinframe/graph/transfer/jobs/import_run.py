@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from twinframe.errors import PlaceFailed, StorageError, TwinframeError, ValidationFailed
+from twinframe.errors import LocationFailed, StorageError, TwinframeError, ValidationFailed
 from twinframe.graph.background.leases import Lease, LeaseLost
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.own import OwnWork
+from twinframe.graph.context.service_writes import ServiceWrite
 from twinframe.graph.transfer.importing import Importer
 from twinframe.graph.transfer.jobs.documents import ImportJob, JobError, Status, build_error
 from twinframe.graph.transfer.jobs.records import (
@@ -26,7 +26,7 @@ from twinframe.graph.transfer.jobs.records import (
     require_import,
 )
 from twinframe.graph.transfer.locations.base import OpenSource
-from twinframe.graph.transfer.locations.locations import Places
+from twinframe.graph.transfer.locations.locations import JobLocations
 from twinframe.graph.transfer.log import ImportLog
 from twinframe.graph.transfer.progress import Finding, Progress
 from twinframe.storage.base import GraphSession, GraphTransaction
@@ -50,12 +50,14 @@ class _Ending:
 class ImportRun:
     """One import job, run by this worker."""
 
-    def __init__(self, context: GraphContext, places: Places, job_id: str, lease: Lease) -> None:
+    def __init__(
+        self, context: GraphContext, locations: JobLocations, job_id: str, lease: Lease
+    ) -> None:
         self._context = context
-        self._places = places
+        self._locations = locations
         self._job_id = job_id
         self._lease = lease
-        self._log = ImportLog(job_id, context.stamps)
+        self._log = ImportLog(job_id, context.write_clock)
         self._identity = ""
 
     async def run(self) -> None:
@@ -76,7 +78,7 @@ class ImportRun:
         await self._conclude(_Ending(Status.FAILED, error))
 
     async def _begin(self) -> ImportJob | None:
-        def work(transaction: GraphTransaction) -> ImportJob | None:
+        def apply(transaction: GraphTransaction) -> ImportJob | None:
             self._lease.check(transaction)
             job = find_import(transaction, self._job_id)
             if job is None or job.status is not Status.NOT_STARTED:
@@ -85,13 +87,13 @@ class ImportRun:
             job = replace(
                 job,
                 status=Status.RUNNING,
-                acted=self._context.stamps(),
+                acted=self._context.write_clock(),
                 logged=append_log(transaction, job, text),
             )
             put_job(transaction, job)
             return job
 
-        return await self._context.write(OwnWork(work))
+        return await self._context.write(ServiceWrite(apply))
 
     async def _read_file(self, job: ImportJob) -> _Ending:
         jobs = self._context.settings.jobs
@@ -132,12 +134,12 @@ class ImportRun:
 
     @asynccontextmanager
     async def _open(self, job: ImportJob) -> AsyncIterator[OpenSource]:
-        opening = self._places.find(job.source).open_source(job.source)
+        opening = self._locations.find(job.source).open_source(job.source)
         source = await asyncio.to_thread(opening.__enter__)
         try:
             self._identity = source.identity
             if job.identity and source.identity != job.identity:
-                raise PlaceFailed(
+                raise LocationFailed(
                     "The source has changed since the job read it: put a new job for it."
                 )
             yield source
@@ -162,7 +164,7 @@ class ImportRun:
         job = replace(
             job,
             progress=progress,
-            acted=self._context.stamps(),
+            acted=self._context.write_clock(),
             logged=logged,
             identity=self._identity,
         )
@@ -188,9 +190,9 @@ class ImportRun:
             is_told = False
             ending = _tell_untold(ending, failure)
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             self._lease.check(transaction)
-            now = self._context.stamps()
+            now = self._context.write_clock()
             ended = replace(
                 self._require(transaction),
                 status=ending.status,
@@ -202,7 +204,7 @@ class ImportRun:
             )
             put_job(transaction, ended)
 
-        await self._context.write(OwnWork(work))
+        await self._context.write(ServiceWrite(apply))
 
     async def _write_log(self, job: ImportJob, last: bytes) -> None:
         def read(session: GraphSession) -> list[bytes]:
@@ -210,8 +212,8 @@ class ImportRun:
             return [*read_log(session, self._job_id), last]
 
         pieces = await self._context.runner.scan(read, self._context.settings.query.timeout)
-        place = self._places.find(job.target)
-        await asyncio.to_thread(place.write, job.target, pieces)
+        location = self._locations.find(job.target)
+        await asyncio.to_thread(location.write, job.target, pieces)
 
     def _render_end(self, job: ImportJob, ending: _Ending) -> bytes:
         status, error = ending.status, ending.error

@@ -29,7 +29,7 @@ from twinframe.graph.transfer.jobs.records import (
     put_job,
     require_import,
 )
-from twinframe.graph.transfer.locations.locations import Places
+from twinframe.graph.transfer.locations.locations import JobLocations
 from twinframe.model.ids import parse_job_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.values import JsonValue
@@ -42,11 +42,11 @@ _TARGET: Final = "outputBlobUri"
 
 
 class ImportJobs:
-    """Import jobs of a graph; background work (`JobWork`) runs them."""
+    """Import jobs of a graph; background work (`JobRunner`) runs them."""
 
-    def __init__(self, context: GraphContext, places: Places) -> None:
+    def __init__(self, context: GraphContext, locations: JobLocations) -> None:
         self._context = context
-        self._places = places
+        self._locations = locations
 
     async def put_job(self, job_id: str, document: JsonValue) -> bytes:
         """Accept an import; return the job.
@@ -56,15 +56,15 @@ class ImportJobs:
         """
         parse_job_id(job_id)
         source, target = _parse_body(document)
-        self._places.find(source)
-        self._places.find(target)
+        self._locations.find(source)
+        self._locations.find(target)
         if source == target:
             raise InvalidArgument(f"{_TARGET} must not be {_SOURCE}: the log would replace it.")
         now = self._context.clock()
         purge = now + int(self._context.settings.jobs.keep_seconds * NANO)
 
-        def work(transaction: GraphTransaction) -> ImportJob:
-            created = self._context.stamps()
+        def apply(transaction: GraphTransaction) -> ImportJob:
+            created = self._context.write_clock()
             job = ImportJob(
                 id=job_id, created=created, acted=created, purge=purge, source=source, target=target
             )
@@ -77,7 +77,7 @@ class ImportJobs:
             put_job(transaction, job)
             return job
 
-        job = await self._context.write(work)
+        job = await self._context.write(apply)
         return job.render()
 
     async def read_job(self, job_id: str) -> bytes:
@@ -141,7 +141,7 @@ class ImportJobs:
         """Delete a job that has ended; `JobNotFound`, `JobStateRefused` if it has not."""
         parse_job_id(job_id)
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             job = require_import(transaction, job_id)
             if not job.status.is_final:
                 raise JobStateRefused(
@@ -149,20 +149,20 @@ class ImportJobs:
                 )
             forget_import(transaction, job_id)
 
-        await self._context.write(work)
+        await self._context.write(apply)
 
     async def _change(self, job_id: str, change: Callable[[ImportJob], ImportJob]) -> bytes:
         parse_job_id(job_id)
 
-        def work(transaction: GraphTransaction) -> ImportJob:
+        def apply(transaction: GraphTransaction) -> ImportJob:
             before = require_import(transaction, job_id)
-            job = replace(change(before), acted=self._context.stamps())
+            job = replace(change(before), acted=self._context.write_clock())
             if before.status.is_final and not job.status.is_final:
                 check_unfinished(self._context, transaction)
             put_job(transaction, job)
             return job
 
-        job = await self._context.write(work)
+        job = await self._context.write(apply)
         return job.render()
 
 

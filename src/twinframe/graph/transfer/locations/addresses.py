@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from twinframe.errors import PlaceFailed, UrlNotAllowed
+from twinframe.errors import LocationFailed, UrlNotAllowed
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -49,12 +49,12 @@ def resolve_host(host: str, port: int, *, allow_private: bool) -> str:
     """Return the address to connect to, of all that the name resolves to now.
 
     SEC: names may resolve to anything, and differently a moment later: all addresses are checked,
-    and the connection is made to the returned one. Errors: `PlaceFailed`, `UrlNotAllowed`.
+    and the connection is made to the returned one. Errors: `LocationFailed`, `UrlNotAllowed`.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise PlaceFailed(f"The host {host!a} has no address: {error}.") from error
+        raise LocationFailed(f"The host {host!a} has no address: {error}.") from error
     addresses = [ipaddress.ip_address(str(each[4][0])) for each in found]
     for address in addresses:
         if not allow_private and not is_public(address):

@@ -26,11 +26,11 @@ class OpenSource:
     identity: str
 
 
-class Place(ABC):
+class JobLocation(ABC):
     """A kind of location, with the operator's permissions there. All calls may block.
 
     Errors of all calls: `InvalidArgument` for a malformed URL, `UrlNotAllowed` for a forbidden one,
-    `PlaceFailed` when the location does not work.
+    `LocationFailed` when the location does not work.
     """
 
     @abstractmethod

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Final, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from twinframe.errors import InvalidArgument, PlaceFailed, TwinframeError, UrlNotAllowed
+from twinframe.errors import InvalidArgument, LocationFailed, TwinframeError, UrlNotAllowed
 from twinframe.errors.masking import mask_secrets
-from twinframe.graph.transfer.locations.base import OpenSource, Place, parse_url, show_url
+from twinframe.graph.transfer.locations.base import JobLocation, OpenSource, parse_url, show_url
 
 _AZURE: Final = ".blob.core.windows.net"
 _IDENTITY: Final = (
@@ -29,7 +29,7 @@ _IDENTITY: Final = (
 _EXTRAS: Final = {"s3": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "abfs": "azure"}
 
 
-class BucketPlace(Place):
+class BucketLocation(JobLocation):
     """Some prefixes of object stores, such as `s3://bucket/folder`."""
 
     def __init__(self, buckets: Sequence[str]) -> None:
@@ -88,7 +88,7 @@ class _Object:
         self._ask = ask
 
     def read(self, size: int, /) -> bytes:
-        """Return at most this many bytes; `PlaceFailed` on an error."""
+        """Return at most this many bytes; `LocationFailed` on an error."""
         return cast("bytes", self._ask(lambda: self._stream.read(size)))
 
 
@@ -104,15 +104,15 @@ def _find(url: str) -> tuple[Any, str]:
         files = fsspec.filesystem(scheme, **options)
     except ImportError as error:
         extra = _EXTRAS.get(scheme, scheme)
-        raise PlaceFailed(
+        raise LocationFailed(
             f"{scheme} needs libraries that are not installed: pip install 'twinframe[{extra}]'."
         ) from error
     return files, str(files._strip_protocol(unquote(url)))
 
 
 def _ask(url: str, verb: str, call: Callable[[], Any]) -> Any:
-    """Call an object store's library; raise `PlaceFailed` for any error: each library has errors of
-    its own, and none is a reason to retry the job for ever.
+    """Call an object store's library; raise `LocationFailed` for any error: each library has errors
+    of its own, and none is a reason to retry the job for ever.
     """
     try:
         return call()
@@ -120,4 +120,4 @@ def _ask(url: str, verb: str, call: Callable[[], Any]) -> Any:
         raise
     except Exception as error:
         reason = mask_secrets(f"{type(error).__name__}: {error}")
-        raise PlaceFailed(f"{show_url(url)} cannot be {verb}: {reason}.") from error
+        raise LocationFailed(f"{show_url(url)} cannot be {verb}: {reason}.") from error

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, unquote
 
-from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
-from twinframe.graph.transfer.locations.base import OpenSource, Place, parse_url
+from twinframe.errors import InvalidArgument, LocationFailed, UrlNotAllowed
+from twinframe.graph.transfer.locations.base import JobLocation, OpenSource, parse_url
 
 # SEC: a symbolic link in place of the file is not followed, and a FIFO does not block.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -24,7 +24,7 @@ _DRAFT: Final = ".twinframe-part"
 _DRAFT_NAME: Final = re.compile(rf"\.[0-9a-f]{{32}}{re.escape(_DRAFT)}")
 
 
-class FilePlace(Place):
+class FileLocation(JobLocation):
     """`file:` URLs under some folders."""
 
     def __init__(self, directories: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ class FilePlace(Place):
             finally:
                 os.close(held)
         except OSError as error:
-            raise PlaceFailed(f"{path} cannot be written: {error.strerror}.") from error
+            raise LocationFailed(f"{path} cannot be written: {error.strerror}.") from error
 
     def _parse(self, url: str) -> Path:
         parts = parse_url(url)
@@ -90,7 +90,7 @@ class FilePlace(Place):
             resolved = path.resolve(strict=True)
         except (OSError, RuntimeError) as error:
             reason = getattr(error, "strerror", None) or "its links go round"
-            raise PlaceFailed(f"{path} cannot be found: {reason}.") from error
+            raise LocationFailed(f"{path} cannot be found: {reason}.") from error
         if not self._is_inside(resolved):
             self._refuse(path)
         return resolved
@@ -128,7 +128,7 @@ def _open_regular(path: Path, shown: Path) -> FileIO:
     try:
         descriptor = os.open(path, _READ)
     except OSError as error:
-        raise PlaceFailed(f"{shown} cannot be read: {error.strerror}.") from error
+        raise LocationFailed(f"{shown} cannot be read: {error.strerror}.") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise UrlNotAllowed(f"{shown} is no regular file.")
@@ -146,13 +146,13 @@ class _File:
         self._stream, self._path = stream, path
 
     def read(self, size: int, /) -> bytes:
-        """Return at most this many bytes; `PlaceFailed` on an error."""
+        """Return at most this many bytes; `LocationFailed` on an error."""
         try:
             return self._stream.read(size) or b""
         except OSError as error:
-            raise PlaceFailed(f"{self._path} cannot be read: {error.strerror}.") from error
+            raise LocationFailed(f"{self._path} cannot be read: {error.strerror}.") from error
         except ValueError as error:
-            raise PlaceFailed(f"{self._path} is read no more: it was closed.") from error
+            raise LocationFailed(f"{self._path} is read no more: it was closed.") from error
 
 
 def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:

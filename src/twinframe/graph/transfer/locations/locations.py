@@ -9,70 +9,70 @@ from itertools import combinations, zip_longest
 from typing import Final
 
 from twinframe.errors import UrlNotAllowed
-from twinframe.graph.transfer.locations.base import Place, parse_url
-from twinframe.graph.transfer.locations.buckets import BucketPlace
-from twinframe.graph.transfer.locations.files import FilePlace
-from twinframe.graph.transfer.locations.web import WebPlace
+from twinframe.graph.transfer.locations.base import JobLocation, parse_url
+from twinframe.graph.transfer.locations.buckets import BucketLocation
+from twinframe.graph.transfer.locations.files import FileLocation
+from twinframe.graph.transfer.locations.web import WebLocation
 from twinframe.settings import JobsSettings
 
 _GRAPH: Final = "{graph}"
 _ANY_ID: Final = "[a-z0-9-]{1,63}"
 
 
-class Places:
+class JobLocations:
     """The locations; the first one that accepts a URL's form is used."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
-        self._places = places
+    def __init__(self, locations: Sequence[JobLocation]) -> None:
+        self._locations = locations
 
-    def find(self, url: str) -> Place:
+    def find(self, url: str) -> JobLocation:
         """Return the location of a URL that is allowed there.
 
         Errors: `InvalidArgument`, `UrlNotAllowed`.
         """
         parts = parse_url(url)
-        for place in self._places:
-            if place.takes(parts):
-                place.check(url)
-                return place
+        for location in self._locations:
+            if location.takes(parts):
+                location.check(url)
+                return location
         raise UrlNotAllowed(
             f"Jobs do not use {parts.scheme!a} URLs: there are file, https, http, s3, gs and az."
         )
 
 
-def build_places(settings: JobsSettings, graph: str = "") -> Places:
+def build_locations(settings: JobsSettings, graph: str = "") -> JobLocations:
     """Build the locations that the operator allows to a hosted graph, or to the service's own.
 
     SEC: one with `{graph}` in its name is for hosted graphs, each its own; one without is for no
     hosted graph.
     """
-    web = WebPlace(
+    web = WebLocation(
         settings.hosts, allow_private=settings.private_addresses, timeout=settings.read_timeout
     )
     directories, buckets = _select(settings.directories, graph), _select(settings.buckets, graph)
-    return Places([FilePlace(directories), BucketPlace(buckets), web])
+    return JobLocations([FileLocation(directories), BucketLocation(buckets), web])
 
 
-def _select(places: Sequence[str], graph: str) -> list[str]:
+def _select(locations: Sequence[str], graph: str) -> list[str]:
     if graph:
-        return [place.replace(_GRAPH, graph) for place in places if _GRAPH in place]
-    return [place for place in places if _GRAPH not in place]
+        return [location.replace(_GRAPH, graph) for location in locations if _GRAPH in location]
+    return [location for location in locations if _GRAPH not in location]
 
 
-def find_contested(places: Sequence[str]) -> tuple[str, str] | None:
+def find_contested(locations: Sequence[str]) -> tuple[str, str] | None:
     """Return two locations by which a graph could reach another's, through a chosen id.
 
     SEC: a folder beside those named with `{graph}` becomes that of the graph with its name.
     """
-    for first, second in combinations(places, 2):
+    for first, second in combinations(locations, 2):
         if _GRAPH in first + second and _may_meet(_split(first), _split(second)):
             return first, second
     return None
 
 
-def _split(place: str) -> list[str]:
-    scheme, found, rest = place.rpartition("://")
-    return [scheme, *posixpath.normpath(rest if found else place).strip("/").split("/")]
+def _split(location: str) -> list[str]:
+    scheme, found, rest = location.rpartition("://")
+    return [scheme, *posixpath.normpath(rest if found else location).strip("/").split("/")]
 
 
 def _may_meet(first: Sequence[str], second: Sequence[str]) -> bool:

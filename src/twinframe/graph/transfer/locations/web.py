@@ -12,10 +12,10 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 import httpx2
 
 from twinframe import __version__
-from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
+from twinframe.errors import InvalidArgument, LocationFailed, UrlNotAllowed
 from twinframe.errors.masking import mask_secrets
 from twinframe.graph.transfer.locations.addresses import resolve_host
-from twinframe.graph.transfer.locations.base import OpenSource, Place, parse_url, show_url
+from twinframe.graph.transfer.locations.base import JobLocation, OpenSource, parse_url, show_url
 
 _PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 3
@@ -26,7 +26,7 @@ _FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSE
 Origin = tuple[str, str, int]
 
 
-class WebPlace(Place):
+class WebLocation(JobLocation):
     """`https:` and `http:` URLs of some hosts.
 
     SEC: the host is one of those allowed, by name and port; its addresses are checked and the
@@ -63,7 +63,9 @@ class WebPlace(Place):
                 response = self._get(client, url)
                 yield OpenSource(_Body(response), _read_identity(response))
             except _FAILURES as error:
-                raise PlaceFailed(f"{show_url(url)} cannot be read: {_explain(error)}.") from error
+                raise LocationFailed(
+                    f"{show_url(url)} cannot be read: {_explain(error)}."
+                ) from error
 
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
         """Write the content in one request."""
@@ -77,12 +79,12 @@ class WebPlace(Place):
                 body = b"".join(pieces)
                 response = client.send(self._build_request(client, "PUT", url, headers, body))
             except _FAILURES as error:
-                raise PlaceFailed(
+                raise LocationFailed(
                     f"{show_url(url)} cannot be written: {_explain(error)}."
                 ) from error
             if not response.is_success:
                 status = response.status_code
-                raise PlaceFailed(
+                raise LocationFailed(
                     f"{show_url(url)} cannot be written: its server answered {status}."
                 )
 
@@ -94,11 +96,11 @@ class WebPlace(Place):
                 return response
             response.close()
             if response.status_code not in _REDIRECTS:
-                raise PlaceFailed(
+                raise LocationFailed(
                     f"{show_url(url)} cannot be read: its server answered {response.status_code}."
                 )
             url = urljoin(url, response.headers.get("location", ""))
-        raise PlaceFailed(f"{show_url(url)} cannot be read: too many redirects.")
+        raise LocationFailed(f"{show_url(url)} cannot be read: too many redirects.")
 
     def _build_request(
         self,
@@ -151,14 +153,14 @@ class _Body:
         self._rest = b""
 
     def read(self, size: int, /) -> bytes:
-        """Return at most this many bytes; `PlaceFailed` on an error."""
+        """Return at most this many bytes; `LocationFailed` on an error."""
         try:
             while not self._rest:
                 self._rest = next(self._pieces)
         except StopIteration:
             return b""
         except _FAILURES as error:
-            raise PlaceFailed(f"The source ended before its end: {_explain(error)}.") from error
+            raise LocationFailed(f"The source ended before its end: {_explain(error)}.") from error
         piece, self._rest = self._rest[:size], self._rest[size:]
         return piece
 

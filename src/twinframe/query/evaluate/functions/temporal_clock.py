@@ -15,7 +15,7 @@ from twinframe.model.temporal.instants import (
     Instant,
     Time,
     Zone,
-    place_instant,
+    zone_instant,
 )
 from twinframe.model.values import Value
 from twinframe.query.evaluate.failures import build_argument_type_error
@@ -33,12 +33,12 @@ _CUTS: Mapping[str, Callable[[DateTime], Instant]] = {
 
 def build_now(kind: str, instant: int, zone: Zone) -> Instant:
     """Return the local time of a zone at `instant` nanoseconds since 1970, as a value of `kind`."""
-    return _CUTS[kind](place_instant(instant, zone))
+    return _CUTS[kind](zone_instant(instant, zone))
 
 
 def find_offset_now(zone: Zone, instant: int) -> int:
     """Return the offset of a zone at an instant: all that a time without a date can keep of it."""
-    return place_instant(instant, zone).offset
+    return zone_instant(instant, zone).offset
 
 
 def read_statement_clock(kind: str, run: Run, zone: Value = "Z") -> Value:

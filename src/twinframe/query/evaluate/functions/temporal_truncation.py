@@ -15,7 +15,7 @@ from twinframe.model.temporal.instants import (
     LocalTime,
     Time,
     find_zone,
-    place_local,
+    zone_local,
 )
 from twinframe.model.temporal.truncation import (
     DATE_UNITS,
@@ -138,7 +138,7 @@ def _truncate_local(function: str, unit: str, value: Value, fields: Fields) -> L
 def _truncate_date_time(function: str, unit: str, value: Value, fields: Fields) -> Instant:
     local = _truncate_local(function, unit, value, fields)
     if fields.zone is not None:
-        return place_local(local, fields.zone)
+        return zone_local(local, fields.zone)
     if isinstance(value, DateTime):
-        return place_local(local, find_zone(value), value.offset)
-    return place_local(local, UTC)
+        return zone_local(local, find_zone(value), value.offset)
+    return zone_local(local, UTC)

@@ -22,8 +22,8 @@ from twinframe.model.temporal.instants import (
     Time,
     Zone,
     find_zone,
-    place_instant,
-    place_local,
+    zone_instant,
+    zone_local,
 )
 from twinframe.model.temporal.parsing import (
     parse_date,
@@ -92,14 +92,14 @@ def build_from_epoch(seconds: Value, nanoseconds: Value) -> DateTime:
     if type(seconds) is not int or type(nanoseconds) is not int:
         wrong = nanoseconds if type(seconds) is int else seconds
         raise build_argument_type_error("datetime.fromEpoch", wrong, "Integers")
-    return place_instant(seconds * 1_000_000_000 + nanoseconds, UTC)
+    return zone_instant(seconds * 1_000_000_000 + nanoseconds, UTC)
 
 
 def build_from_epoch_millis(milliseconds: Value) -> DateTime:
     """`datetime.fromEpochMillis()`: milliseconds since 1970-01-01T00:00Z."""
     if type(milliseconds) is not int:
         raise build_argument_type_error("datetime.fromEpochMillis", milliseconds, "an Integer")
-    return place_instant(milliseconds * 1_000_000, UTC)
+    return zone_instant(milliseconds * 1_000_000, UTC)
 
 
 def _convert(kind: str, value: Instant) -> Instant:
@@ -115,7 +115,7 @@ def _convert(kind: str, value: Instant) -> Instant:
             local = LocalDateTime(read_date(kind, value), read_time(kind, value))
             if kind == "localdatetime":
                 return local
-            return value if isinstance(value, DateTime) else place_local(local, UTC)
+            return value if isinstance(value, DateTime) else zone_local(local, UTC)
 
 
 def _build_from_map(kind: str, run: Run, given: Mapping[str, Value]) -> Instant:
@@ -159,10 +159,10 @@ def _build_date_time(fields: Fields) -> DateTime:
     local = _assign_local("datetime", fields)
     base = fields.bases.get("datetime", fields.bases.get("time"))
     if not isinstance(base, DateTime | Time):
-        return place_local(local, UTC if fields.zone is None else fields.zone)
+        return zone_local(local, UTC if fields.zone is None else fields.zone)
     preferred = base.offset
-    placed = place_local(local, find_zone(base), preferred)
-    return placed if fields.zone is None else place_instant(placed.instant, fields.zone)
+    placed = zone_local(local, find_zone(base), preferred)
+    return placed if fields.zone is None else zone_instant(placed.instant, fields.zone)
 
 
 def _build_from_epoch_fields(fields: Fields) -> DateTime:
@@ -175,7 +175,7 @@ def _build_from_epoch_fields(fields: Fields) -> DateTime:
     length = _EPOCH_UNITS[name]
     fraction = check_between("nanosecond", fields.integers.get("nanosecond", 0), 0, length - 1)
     zone: Zone = UTC if fields.zone is None else fields.zone
-    return place_instant(fields.integers[name] * length + fraction, zone)
+    return zone_instant(fields.integers[name] * length + fraction, zone)
 
 
 def _assign_local(kind: str, fields: Fields) -> LocalDateTime:

@@ -38,7 +38,7 @@ def find_node(nodes: Mapping[str, Node], node_id: str, *, reads: bool) -> Node |
     return nodes.get(node_id) if reads else Node(node_id, {})
 
 
-def turn(direction: Direction, *, backwards: bool) -> Direction:
+def orient(direction: Direction, *, backwards: bool) -> Direction:
     """Return the direction as seen from the other end."""
     if not backwards or direction is Direction.BOTH:
         return direction

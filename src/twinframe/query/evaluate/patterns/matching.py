@@ -23,15 +23,15 @@ from twinframe.query.algebra import (
 )
 from twinframe.query.evaluate.analysis import build_conjunction
 from twinframe.query.evaluate.expressions import compile_expression, compile_test
-from twinframe.query.evaluate.failures import build_type_error, note_place
+from twinframe.query.evaluate.failures import build_type_error, note_span
 from twinframe.query.evaluate.labels import compile_labels
 from twinframe.query.evaluate.patterns.batches import (
     Adjacency,
     cross_known,
     find_node,
+    orient,
     read_batches,
     read_needed_nodes,
-    turn,
 )
 from twinframe.query.evaluate.patterns.layout import layout_pattern
 from twinframe.query.evaluate.patterns.paths import compile_path
@@ -300,7 +300,7 @@ def _compile_check_node(step: CheckNode, scope: Scope) -> Stage:
                 error = build_type_error(
                     f"({step.variable}) must be a Node to match a pattern, not {name_type(value)}."
                 )
-                raise note_place(error, step.span)
+                raise note_span(error, step.span)
 
     return keep
 
@@ -323,7 +323,7 @@ def _compile_check_labels(step: CheckLabels, scope: Scope) -> Stage:
 def _compile_expand(step: Expand, scope: Scope) -> Stage:
     cross = step.cross
     relationship = cross.relationship
-    direction = turn(relationship.direction, backwards=cross.reversed)
+    direction = orient(relationship.direction, backwards=cross.reversed)
     origin_slot = scope.find_slot(cross.origin)
     known_slot = scope.find_slot(relationship.variable) if step.relationship_bound else None
     find_used, finish = _compile_used(cross, scope), _compile_finish(cross, scope)
@@ -504,7 +504,7 @@ def _build_filter(
 
 def _build_adjacency(run: Run, cross: Cross) -> Adjacency:
     pattern = cross.relationship
-    return Adjacency(run, turn(pattern.direction, backwards=cross.reversed), pattern.types)
+    return Adjacency(run, orient(pattern.direction, backwards=cross.reversed), pattern.types)
 
 
 def _list_crossed(walk: Walk, cross: Cross) -> list[Value]:

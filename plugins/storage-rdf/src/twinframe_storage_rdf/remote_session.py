@@ -76,7 +76,7 @@ class _Kept(Generic[T]):
         self._found |= {one: read.get(one) for one in wanted}
 
 
-class FarSession(RdfSession):
+class RemoteSession(RdfSession):
     """A session for an engine to which each request is slow."""
 
     most_at_once = 512

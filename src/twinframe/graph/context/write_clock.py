@@ -23,7 +23,7 @@ PERF: the mark costs a row read and a row written, at most ten times a second.
 """
 
 
-class Stamps:
+class WriteClock:
     """The clock of writes, which never goes back.
 
     It does not serve lifetimes: it may stand still for as long as the machine's clock is behind.

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.unit.control.tenants.access_world import SECOND, START
 from twinframe.control.records import kinds
-from twinframe.control.resources.documents import WORK, Goal, WorkItem
+from twinframe.control.resources.documents import RECONCILE_ITEMS, Goal, ReconcileItem
 from twinframe.control.resources.provisioner import LifeWatch
-from twinframe.control.resources.work import (
+from twinframe.control.resources.reconcile_items import (
     LifeSign,
     Pause,
     check_claim,
@@ -27,7 +27,7 @@ from twinframe.control.resources.work import (
     set_goal,
 )
 from twinframe.hooks.resource_types.base import LeaseLost
-from twinframe.storage.control import ControlTransaction, ControlWork
+from twinframe.storage.control import ControlTransaction, ControlWriteFunction
 from twinframe.storage.control_memory import MemoryControlStore
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Bench:
         self.store.open(kinds.RECORD_KINDS)
 
     def do(self, work: Callable[[ControlTransaction], T]) -> T:
-        (outcome,) = self.store.write([cast("ControlWork[object]", work)])
+        (outcome,) = self.store.write([cast("ControlWriteFunction[object]", work)])
         if outcome.error is not None:
             raise outcome.error
         return cast("T", outcome.result)
@@ -58,21 +58,21 @@ class Bench:
             )
         )
 
-    def find(self, now: int = START, limit: int = 10) -> list[WorkItem]:
+    def find(self, now: int = START, limit: int = 10) -> list[ReconcileItem]:
         session = self.store.session()
         return list(find_claimable(session, now=now, longest_pause=300, limit=limit))
 
     def claim(
-        self, holder: str, items: list[WorkItem], silent: dict[str, LifeSign] | None = None
-    ) -> list[WorkItem]:
+        self, holder: str, items: list[ReconcileItem], silent: dict[str, LifeSign] | None = None
+    ) -> list[ReconcileItem]:
         return self.do(lambda work: claim(work, holder=holder, items=items, silent=silent or {}))
 
-    def take(self, holder: str = "a") -> WorkItem:
+    def take(self, holder: str = "a") -> ReconcileItem:
         (mine,) = self.claim(holder, self.find())
         return mine
 
-    def read(self) -> WorkItem:
-        found = WORK.read(self.store.session(), "one")
+    def read(self) -> ReconcileItem:
+        found = RECONCILE_ITEMS.read(self.store.session(), "one")
         assert found is not None
         return found
 

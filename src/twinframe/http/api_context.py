@@ -13,7 +13,7 @@ from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import Discovery
 from twinframe.http.explorer import Explorer
 from twinframe.http.links import Links
-from twinframe.http.ports import Graph
+from twinframe.http.ports import GraphUseCases
 from twinframe.model.json import JsonLimits
 
 
@@ -23,7 +23,7 @@ def never() -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceEdge:
+class ApiContext:
     """The surroundings of the responders of every plane.
 
     `is_ready` returns whether the service should get requests: its store answers and no drain has
@@ -39,12 +39,12 @@ class ServiceEdge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edge(ServiceEdge):
+class GraphApiContext(ApiContext):
     """The surroundings of the data plane's responders.
 
     `permissions` are all those its operations need; `bodies` parses request bodies.
     """
 
-    graph: Graph
+    graph: GraphUseCases
     bodies: Bodies
     permissions: tuple[Permission, ...]

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from twinframe.control.resources.documents import WORK, Goal, WorkItem
+from twinframe.control.resources.documents import RECONCILE_ITEMS, Goal, ReconcileItem
 from twinframe.hooks.resource_types.base import LeaseLost
 from twinframe.storage.control import (
     Comparison,
@@ -63,53 +63,59 @@ def set_goal(
     Its holder keeps the lease until it has noticed, so that no two handlers run at once; its fence
     number is no longer valid for any effect.
     """
-    stored = WORK.read(transaction, resource_id)
-    item = WorkItem(resource_id, incarnation, goal, operation_id, fence=1, due_at=now)
+    stored = RECONCILE_ITEMS.read(transaction, resource_id)
+    item = ReconcileItem(resource_id, incarnation, goal, operation_id, fence=1, due_at=now)
     if stored is None:
-        WORK.insert(transaction, item)
+        RECONCILE_ITEMS.insert(transaction, item)
         return
     item = replace(
         item, fence=stored.fence + 1, holder=stored.holder, beat=stored.beat + bool(stored.holder)
     )
-    WORK.replace(transaction, item)
+    RECONCILE_ITEMS.replace(transaction, item)
 
 
 def list_life_signs(session: ControlSession) -> dict[str, LifeSign]:
     """Return fence and beat of all held work, by resource id."""
-    held = session.find(WORK.kind, [Condition("held", Comparison.EQUAL, 1)])
-    return {item.id: (item.fence, item.beat) for item in WORK.parse_all(held)}
+    held = session.find(RECONCILE_ITEMS.kind, [Condition("held", Comparison.EQUAL, 1)])
+    return {item.id: (item.fence, item.beat) for item in RECONCILE_ITEMS.parse_all(held)}
 
 
 def read_fences(session: ControlSession, resource_ids: Collection[str]) -> dict[str, int]:
     """Return the present fence number of the work at each of these resources, if there is any."""
-    found = ((each, WORK.read(session, each)) for each in resource_ids)
+    found = ((each, RECONCILE_ITEMS.read(session, each)) for each in resource_ids)
     return {resource_id: item.fence for resource_id, item in found if item is not None}
 
 
 def find_claimable(
     session: ControlSession, *, now: int, longest_pause: float, limit: int
-) -> Sequence[WorkItem]:
+) -> Sequence[ReconcileItem]:
     """Return work that is due and not held, the longest due first."""
     free = Condition("held", Comparison.EQUAL, 0)
     order = Order("due")
     due = session.find(
-        WORK.kind, [free, Condition("due", Comparison.AT_MOST, now)], order=order, limit=limit
+        RECONCILE_ITEMS.kind,
+        [free, Condition("due", Comparison.AT_MOST, now)],
+        order=order,
+        limit=limit,
     )
     # NOTE: `longest_pause` and a minute ahead of now: the clock was set back.
     horizon = now + int((longest_pause + 60) * SECOND)
     odd = session.find(
-        WORK.kind, [free, Condition("due", Comparison.ABOVE, horizon)], order=order, limit=limit
+        RECONCILE_ITEMS.kind,
+        [free, Condition("due", Comparison.ABOVE, horizon)],
+        order=order,
+        limit=limit,
     )
-    return WORK.parse_all([*due, *odd][:limit])
+    return RECONCILE_ITEMS.parse_all([*due, *odd][:limit])
 
 
 def claim(
     transaction: ControlTransaction,
     *,
     holder: str,
-    items: Collection[WorkItem],
+    items: Collection[ReconcileItem],
     silent: Mapping[str, LifeSign],
-) -> list[WorkItem]:
+) -> list[ReconcileItem]:
     """Claim those of `items` that are unchanged since they were read, or whose holder is `silent`.
 
     Each claim counts as an attempt, whatever its outcome: a resource that kills its provisioner
@@ -117,66 +123,66 @@ def claim(
     """
     claimed = []
     for seen in items:
-        item = WORK.read(transaction, seen.id)
+        item = RECONCILE_ITEMS.read(transaction, seen.id)
         if item is not None and item == seen:
             claimed.append(_take(transaction, item, holder))
     for resource_id, sign in silent.items():
-        item = WORK.read(transaction, resource_id)
+        item = RECONCILE_ITEMS.read(transaction, resource_id)
         if item is not None and item.holder and (item.fence, item.beat) == sign:
             claimed.append(_take(transaction, item, holder))
     return claimed
 
 
-def renew(transaction: ControlTransaction, held: Mapping[str, str]) -> dict[str, WorkItem]:
+def renew(transaction: ControlTransaction, held: Mapping[str, str]) -> dict[str, ReconcileItem]:
     """Give a sign of life for all work that `held` still holds; return those items by resource id.
 
     `held` is the holder name by resource id: each claim has a name of its own.
     """
     renewed = {}
     for resource_id, holder in held.items():
-        item = WORK.read(transaction, resource_id)
+        item = RECONCILE_ITEMS.read(transaction, resource_id)
         if item is not None and item.holder == holder:
             item = replace(item, beat=item.beat + 1)
-            WORK.replace(transaction, item)
+            RECONCILE_ITEMS.replace(transaction, item)
             renewed[resource_id] = item
     return renewed
 
 
-def check_claim(session: ControlSession, mine: WorkItem) -> WorkItem:
+def check_claim(session: ControlSession, mine: ReconcileItem) -> ReconcileItem:
     """Return the present item, if its holder and number are unchanged. Raises `LeaseLost`."""
-    item = WORK.read(session, mine.id)
+    item = RECONCILE_ITEMS.read(session, mine.id)
     if item is None or item.fence != mine.fence or item.holder != mine.holder:
         raise LeaseLost(f"The lease on {mine.id!r} with number {mine.fence} is lost.")
     return item
 
 
-def finish(transaction: ControlTransaction, mine: WorkItem) -> None:
+def finish(transaction: ControlTransaction, mine: ReconcileItem) -> None:
     """Mark the work as done; the number is kept, so that the next is higher. Raises `LeaseLost`."""
     item = check_claim(transaction, mine)
-    WORK.replace(transaction, replace(item, holder="", due_at=None, attempts=0))
+    RECONCILE_ITEMS.replace(transaction, replace(item, holder="", due_at=None, attempts=0))
 
 
-def put_back(transaction: ControlTransaction, mine: WorkItem, due_at: int) -> None:
+def put_back(transaction: ControlTransaction, mine: ReconcileItem, due_at: int) -> None:
     """Queue the work to be retried at `due_at`. Raises `LeaseLost`."""
     item = check_claim(transaction, mine)
-    WORK.replace(transaction, replace(item, holder="", due_at=due_at))
+    RECONCILE_ITEMS.replace(transaction, replace(item, holder="", due_at=due_at))
 
 
-def let_go(transaction: ControlTransaction, mine: WorkItem, now: int) -> bool:
+def let_go(transaction: ControlTransaction, mine: ReconcileItem, now: int) -> bool:
     """Release the lease without a result, as at a stop or for a new goal; return whether it was
     held.
 
     NOTE: it compares the holder alone: a new goal has another number and the same holder.
     """
-    item = WORK.read(transaction, mine.id)
+    item = RECONCILE_ITEMS.read(transaction, mine.id)
     if item is None or item.holder != mine.holder:
         return False
     attempts = max(0, item.attempts - 1) if item.fence == mine.fence else item.attempts
-    WORK.replace(transaction, replace(item, holder="", due_at=now, attempts=attempts))
+    RECONCILE_ITEMS.replace(transaction, replace(item, holder="", due_at=now, attempts=attempts))
     return True
 
 
-def _take(transaction: ControlTransaction, item: WorkItem, holder: str) -> WorkItem:
+def _take(transaction: ControlTransaction, item: ReconcileItem, holder: str) -> ReconcileItem:
     taken = replace(
         item,
         holder=f"{holder}/{item.fence + 1}",
@@ -184,5 +190,5 @@ def _take(transaction: ControlTransaction, item: WorkItem, holder: str) -> WorkI
         attempts=item.attempts + 1,
         beat=0,
     )
-    WORK.replace(transaction, taken)
+    RECONCILE_ITEMS.replace(transaction, taken)
     return taken

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
 from twinframe.errors import SparqlInvalid, StorageError
-from twinframe_storage_rdf.endpoint.far_rows import ROW_WRITERS, read_rows
-from twinframe_storage_rdf.endpoint.far_triples import TRIPLE_WRITERS, read_triples
+from twinframe_storage_rdf.endpoint.remote_rows import ROW_WRITERS, read_rows
+from twinframe_storage_rdf.endpoint.remote_triples import TRIPLE_WRITERS, read_triples
 
 JSON, XML, CSV, TSV = ROW_WRITERS
 MOST = 2_000_000

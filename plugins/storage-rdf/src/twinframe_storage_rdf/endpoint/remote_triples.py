@@ -18,7 +18,7 @@ from twinframe_storage_rdf.endpoint.rdf_xml import Resource, Text, write_rdf_xml
 from twinframe_storage_rdf.terms import XSD_STRING, render_iri, render_string
 from twinframe_storage_rdf.vocabulary import RDF_TYPE
 
-FarTriple: TypeAlias = tuple[Resource, str, Resource | Text]
+RemoteTriple: TypeAlias = tuple[Resource, str, Resource | Text]
 
 _IRI: Final = r"<([^\x00-\x20<>\"{}|^`]*)>"
 _BLANK: Final = r"_:([\w:][\w:.-]*)"
@@ -31,7 +31,7 @@ _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _PLAIN: Final = dict(zip("tbnrf\"'\\", "\t\b\n\r\f\"'\\", strict=True))
 
 
-def read_triples(pieces: Iterable[str], most: int) -> Iterator[FarTriple]:
+def read_triples(pieces: Iterable[str], most: int) -> Iterator[RemoteTriple]:
     """Yield the triples of an N-Triples document, holding one line at a time.
 
     Raises `StorageError` when it is something else, or a line has more than `most` characters.
@@ -61,7 +61,7 @@ def _iterate_lines(pieces: Iterable[str], most: int) -> Iterator[str]:
         raise _build_error()
 
 
-def _build_triple(found: re.Match[str]) -> FarTriple:
+def _build_triple(found: re.Match[str]) -> RemoteTriple:
     subject, subject_blank, predicate, iri, blank, text, datatype, language = found.groups()
     value: Resource | Text
     if text is not None:
@@ -97,7 +97,7 @@ def _build_error() -> StorageError:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def _write_lines(triples: Iterable[FarTriple]) -> Iterator[bytes]:
+def _write_lines(triples: Iterable[RemoteTriple]) -> Iterator[bytes]:
     try:
         for subject, predicate, value in triples:
             line = f"{_render(subject)} {render_iri(predicate)} {_render(value)} .\n"
@@ -115,7 +115,7 @@ def _render(term: Resource | Text) -> str:
     return f"{text}^^{render_iri(term.datatype)}" if term.datatype else text
 
 
-def _write_json_ld(triples: Iterable[FarTriple]) -> Iterator[bytes]:
+def _write_json_ld(triples: Iterable[RemoteTriple]) -> Iterator[bytes]:
     """SPEC: JSON-LD 1.1, expanded document form: subjects as they come, perhaps more than once."""
     yield b"["
     separator = b""
@@ -145,7 +145,7 @@ def _build_value(value: Resource | Text) -> dict[str, str]:
     return built
 
 
-TRIPLE_WRITERS: Final[Mapping[str, Callable[[Iterable[FarTriple]], Iterator[bytes]]]] = {
+TRIPLE_WRITERS: Final[Mapping[str, Callable[[Iterable[RemoteTriple]], Iterator[bytes]]]] = {
     N_TRIPLES.media_types[0]: _write_lines,
     TURTLE.media_types[0]: _write_lines,
     JSON_LD.media_types[0]: _write_json_ld,

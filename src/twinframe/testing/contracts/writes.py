@@ -10,7 +10,13 @@ import pytest
 
 from twinframe.errors import PreconditionFailed, QueryTimeout, TwinframeError
 from twinframe.query.engine import CannotRun
-from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, OutboxEvent, Work
+from twinframe.storage.base import (
+    GraphSession,
+    GraphStore,
+    GraphTransaction,
+    OutboxEvent,
+    WriteFunction,
+)
 from twinframe.testing.contracts.base import StoreContract, put, reading, run, run_all
 from twinframe.testing.factories import (
     build_model_id,
@@ -20,21 +26,21 @@ from twinframe.testing.factories import (
 )
 
 
-class WorkRefusedError(Exception):
+class WriteRefusedError(Exception):
     """Raised by write functions of the contract on purpose."""
 
 
-def _putting(twin_id: str, *, then_fail: bool = False) -> Work[object]:
-    def work(transaction: GraphTransaction) -> str:
+def _putting(twin_id: str, *, then_fail: bool = False) -> WriteFunction[object]:
+    def apply(transaction: GraphTransaction) -> str:
         transaction.put_twin(build_twin_record(twin_id))
         if then_fail:
-            raise WorkRefusedError(twin_id)
+            raise WriteRefusedError(twin_id)
         return twin_id
 
-    return work
+    return apply
 
 
-class WorkContract(StoreContract):
+class WriteContract(StoreContract):
     """One write is all or nothing, writes of a batch are independent, and acknowledged ones are
     seen.
     """
@@ -51,7 +57,7 @@ class WorkContract(StoreContract):
         self, store: GraphStore
     ) -> None:
         outcomes = run_all(store, _putting("a"), _putting("b", then_fail=True), _putting("c"))
-        assert isinstance(outcomes[1].error, WorkRefusedError)
+        assert isinstance(outcomes[1].error, WriteRefusedError)
         assert (outcomes[0].error, outcomes[2].error) == (None, None)
         with reading(store) as session:
             assert [session.has_twin(x) for x in "abc"] == [True, False, True]
@@ -62,7 +68,7 @@ class WorkContract(StoreContract):
         with reading(store) as session:
             before = _describe(session)
 
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             transaction.put_twin(build_twin_record("a", changed=1))
             transaction.put_twin(build_twin_record("c", model="Fresh"))
             transaction.put_relationship(build_relationship_record("c", "r", "b"))
@@ -72,10 +78,10 @@ class WorkContract(StoreContract):
             transaction.set_decommissioned(build_model_id("Kept"), True)
             transaction.put_entry("kind", "key", b"{}")
             transaction.append_events([OutboxEvent("c", b"{}")])
-            raise WorkRefusedError
+            raise WriteRefusedError
 
-        (outcome,) = run_all(store, work)
-        assert isinstance(outcome.error, WorkRefusedError)
+        (outcome,) = run_all(store, apply)
+        assert isinstance(outcome.error, WriteRefusedError)
         with reading(store) as session:
             assert _describe(session) == before
 
@@ -85,14 +91,14 @@ class WorkContract(StoreContract):
         """A cache under that version would mistake later models for these."""
         seen: list[int] = []
 
-        def upload(name: str, *, then_fail: bool) -> Work[object]:
-            def work(transaction: GraphTransaction) -> None:
+        def upload(name: str, *, then_fail: bool) -> WriteFunction[object]:
+            def apply(transaction: GraphTransaction) -> None:
                 transaction.put_models([build_model_record(name)])
                 seen.append(transaction.read_schema_version())
                 if then_fail:
-                    raise WorkRefusedError
+                    raise WriteRefusedError
 
-            return work
+            return apply
 
         run_all(store, upload("A", then_fail=True))
         run_all(store, upload("B", then_fail=True), upload("C", then_fail=False))
@@ -103,7 +109,7 @@ class WorkContract(StoreContract):
     def test_an_error_of_the_store_inside_a_work_can_be_handled_there(
         self, store: GraphStore
     ) -> None:
-        def work(transaction: GraphTransaction) -> str:
+        def apply(transaction: GraphTransaction) -> str:
             transaction.put_twin(build_twin_record("a"))
             try:
                 transaction.delete_twin("x")
@@ -111,12 +117,12 @@ class WorkContract(StoreContract):
                 return error.code
             return ""
 
-        assert run(store, work) == "DigitalTwinNotFound"
+        assert run(store, apply) == "DigitalTwinNotFound"
         with reading(store) as session:
             assert session.has_twin("a")
 
     def test_reads_inside_a_work_see_its_own_writes(self, store: GraphStore) -> None:
-        def work(transaction: GraphTransaction) -> None:
+        def apply(transaction: GraphTransaction) -> None:
             transaction.put_twin(build_twin_record("a"))
             transaction.put_twin(build_twin_record("b"))
             transaction.put_relationship(build_relationship_record("a", "r", "b"))
@@ -128,7 +134,7 @@ class WorkContract(StoreContract):
                 transaction.delete_relationship("a", "r")
                 assert transaction.read_relationship("a", "r") is None
 
-        run(store, work)
+        run(store, apply)
 
     def test_a_work_sees_the_works_before_it_in_the_batch(self, store: GraphStore) -> None:
         def conditional(transaction: GraphTransaction) -> str:

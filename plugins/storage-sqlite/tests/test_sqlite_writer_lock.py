@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from twinframe.errors import StorageBusy
-from twinframe_storage_sqlite.turn import TurnLock
+from twinframe_storage_sqlite.writer_lock import WriterLock
 
 SPAWN = multiprocessing.get_context("spawn")
 
 
-def open_lock(place: Path) -> TurnLock:
-    return TurnLock(place / "turn", place / "queue")
+def open_lock(place: Path) -> WriterLock:
+    return WriterLock(place / "turn", place / "queue")
 
 
 def hold_for_ever(place: Path, held: Event) -> None:
@@ -98,10 +98,10 @@ def test_processes_that_come_back_at_once_cannot_overtake_those_that_wait(tmp_pa
     ]
     for process in processes:
         process.start()
-    turns = [log.get() for _ in range(300)]
+    scheduler = [log.get() for _ in range(300)]
     for process in processes:
         process.join()
     # While both are there, none has many turns in a row.
-    both = turns[: min(300 - turns[::-1].index(name) for name in "ab")]
+    both = scheduler[: min(300 - scheduler[::-1].index(name) for name in "ab")]
     runs = "".join(both).replace("ab", "a b").replace("ba", "b a").split()
     assert max(len(run) for run in runs[1:]) <= 20

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from twinframe.http.server.crowd import Crowd, read_address
+from twinframe.http.server.connections import ConnectionTable, read_address
 
 
 @dataclass(eq=False)
@@ -26,33 +26,33 @@ class Waiting:
 
 
 def test_the_one_of_the_same_address_that_waited_longest_goes() -> None:
-    crowd: Crowd[Waiting] = Crowd(2)
+    connection_table: ConnectionTable[Waiting] = ConnectionTable(2)
     guests = [Waiting("a", 3.0), Waiting("a", 5.0), Waiting("b", 9.0)]
-    assert all(crowd.join(guest, 0.0, full=False) for guest in guests)
-    assert crowd.join(Waiting("a", 0.0), 0.0, full=False)
+    assert all(connection_table.join(guest, 0.0, full=False) for guest in guests)
+    assert connection_table.join(Waiting("a", 0.0), 0.0, full=False)
     assert [guest.went for guest in guests] == [False, True, False]
 
 
 def test_of_a_full_worker_one_of_the_address_with_the_most_goes() -> None:
-    crowd: Crowd[Waiting] = Crowd(10)
+    connection_table: ConnectionTable[Waiting] = ConnectionTable(10)
     many = [Waiting("a", 1.0 + number) for number in range(3)]
     one = Waiting("b", 100.0)
     for guest in (*many, one):
-        crowd.join(guest, 0.0, full=False)
-    assert crowd.join(Waiting("c", 0.0), 0.0, full=True)
+        connection_table.join(guest, 0.0, full=False)
+    assert connection_table.join(Waiting("c", 0.0), 0.0, full=True)
     assert [guest.went for guest in (*many, one)] == [False, False, True, False]
 
 
 def test_nobody_goes_who_has_a_request_or_has_just_come() -> None:
-    crowd: Crowd[Waiting] = Crowd(2)
+    connection_table: ConnectionTable[Waiting] = ConnectionTable(2)
     guests = [Waiting("a", -1.0), Waiting("a", 0.1)]
     for guest in guests:
-        crowd.join(guest, 0.0, full=False)
-    assert not crowd.join(Waiting("a", 0.0), 0.0, full=False)
+        connection_table.join(guest, 0.0, full=False)
+    assert not connection_table.join(Waiting("a", 0.0), 0.0, full=False)
     assert not any(guest.went for guest in guests)
     for guest in guests:
-        crowd.leave(guest)
-    assert crowd.join(Waiting("a", 0.0), 0.0, full=False)
+        connection_table.leave(guest)
+    assert connection_table.join(Waiting("a", 0.0), 0.0, full=False)
 
 
 @dataclass

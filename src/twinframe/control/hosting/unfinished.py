@@ -14,12 +14,12 @@ from typing import Final
 _NAME: Final = "work"
 
 
-class WorkMark:
+class UnfinishedMark:
     """The mark of one graph, held by a worker that has it open. Several may hold it."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         """Raises `OSError` when the directory cannot be written."""
-        self._path = place / _NAME
+        self._path = directory / _NAME
         while True:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
@@ -52,10 +52,10 @@ class WorkMark:
         return (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino)
 
 
-def is_left(place: Path) -> bool:
+def is_left(directory: Path) -> bool:
     """Return whether the graph may have unfinished work while no worker has it open."""
     try:
-        handle = os.open(place / _NAME, os.O_RDWR | os.O_CLOEXEC)
+        handle = os.open(directory / _NAME, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:

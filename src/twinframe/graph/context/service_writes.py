@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from twinframe.storage.base import GraphTransaction, Work
+from twinframe.storage.base import GraphTransaction, WriteFunction
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class OwnWork(Generic[T]):
+class ServiceWrite(Generic[T]):
     """A write function that no quota of a hosted graph refuses: leases, the state and the end of
     jobs.
 
     The failure of an import must be recorded even in a full graph, and a full graph can be emptied.
     """
 
-    work: Work[T]
+    function: WriteFunction[T]
 
     def __call__(self, transaction: GraphTransaction) -> T:
         """Run it."""
-        return self.work(transaction)
+        return self.function(transaction)

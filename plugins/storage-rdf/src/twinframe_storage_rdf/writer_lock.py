@@ -26,7 +26,7 @@ _MOST_PAUSES: Final = 16
 _MARK: Final = struct.Struct("<q")
 
 
-class Turn:
+class WriterLock:
     """A lock within this process and, if there is a file, between all that lock the same file."""
 
     def __init__(self, file: Path | None) -> None:

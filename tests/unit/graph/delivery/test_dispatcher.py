@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.quick_loop import QuickLoop
-from twinframe.graph.delivery import lanes as lanes_module
-from twinframe.graph.delivery.lanes import Lanes, build_pause
+from twinframe.graph.delivery import dispatcher as lanes_module
+from twinframe.graph.delivery.dispatcher import KeyedDispatcher, build_pause
 from twinframe.graph.events.event import Event
 from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, EndpointGone
 
@@ -43,7 +43,7 @@ class Run:
         self.forgotten: set[int] = set()
         self.loaded: list[int] = []
         self._keys = ""
-        self.lanes = Lanes(
+        self.dispatcher = KeyedDispatcher(
             self._send,
             self._give_up,
             self._load,
@@ -58,12 +58,12 @@ class Run:
 
     async def _play(self, keys: str) -> None:
         self._keys = keys
-        serving = asyncio.create_task(self.lanes.run())
+        serving = asyncio.create_task(self.dispatcher.run())
         for position, key in enumerate(keys, 1):
-            self.lanes.add(Event(position, key, b"{}"))
-        while self.lanes.unsettled:
-            self.lanes.settled.clear()
-            waiting = asyncio.create_task(self.lanes.settled.wait())
+            self.dispatcher.add(Event(position, key, b"{}"))
+        while self.dispatcher.unsettled:
+            self.dispatcher.settled.clear()
+            waiting = asyncio.create_task(self.dispatcher.settled.wait())
             await asyncio.wait([waiting, serving], return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 serving.result()
@@ -118,9 +118,9 @@ def test_events_of_a_key_arrive_in_order_whatever_fails(
     run.play(keys)
     for key in set(keys):
         assert run.orders[key] == [at for at, other in enumerate(keys, 1) if other == key]
-    assert run.lanes.delivered == len(keys)
+    assert run.dispatcher.delivered == len(keys)
     assert run.given_up == []
-    assert run.lanes.find_lowest() is None
+    assert run.dispatcher.find_lowest() is None
 
 
 @settings(max_examples=60, deadline=None)
@@ -150,17 +150,24 @@ def test_what_stands_far_behind_in_a_lane_is_loaded_when_its_turn_comes(
         own = [at for at, other in enumerate(keys, 1) if other == key]
         assert set(own[2:]) == {at for at in run.loaded if keys[at - 1] == key}
         assert run.orders[key] == [at for at in own if at not in lost]
-    lanes = run.lanes
-    assert (lanes.parked, lanes.unsettled, lanes.unsettled_bytes, lanes.failing) == (0, 0, 0, {})
+    dispatcher = run.dispatcher
+    assert (
+        dispatcher.parked,
+        dispatcher.unsettled,
+        dispatcher.unsettled_bytes,
+        dispatcher.failing,
+    ) == (0, 0, 0, {})
 
 
 def test_a_large_event_is_in_memory_only_when_it_is_its_turn() -> None:
     run = Run()
     for position in (1, 2, 3):
-        run.lanes.add(Event(position, "a", b"x" * 20_000))
-    assert (run.lanes.parked, run.lanes.unsettled_bytes) == (2, 20_000)
-    run.lanes.add(Event(9, "a", b"x" * 20_000), counted=False)  # a letter: it is read nowhere else
-    assert (run.lanes.parked, run.lanes.unsettled_bytes) == (2, 40_000)
+        run.dispatcher.add(Event(position, "a", b"x" * 20_000))
+    assert (run.dispatcher.parked, run.dispatcher.unsettled_bytes) == (2, 20_000)
+    run.dispatcher.add(
+        Event(9, "a", b"x" * 20_000), counted=False
+    )  # a letter: it is read nowhere else
+    assert (run.dispatcher.parked, run.dispatcher.unsettled_bytes) == (2, 40_000)
 
 
 def test_keys_do_not_wait_for_each_other() -> None:
@@ -228,7 +235,7 @@ def test_patience_goes_on_where_an_earlier_process_left_it() -> None:
     run.play("abc")
     assert run.given_up == [(1, "down", 1)]
     assert run.orders == {"b": [2], "c": [3]}
-    assert run.lanes.failing == {9: 0}  # which may be added yet
+    assert run.dispatcher.failing == {9: 0}  # which may be added yet
 
 
 def test_an_endpoint_that_is_gone_ends_the_lanes_and_its_event_is_given_up() -> None:
@@ -242,8 +249,8 @@ def test_an_endpoint_that_is_gone_ends_the_lanes_and_its_event_is_given_up() -> 
         run.play("abc")
     assert [type(error) for error in caught.value.exceptions] == [EndpointGone]
     assert run.given_up == [(1, "gone", 1)]
-    assert run.lanes.find_lowest() == 2
-    assert run.lanes.error == "gone"
+    assert run.dispatcher.find_lowest() == 2
+    assert run.dispatcher.error == "gone"
 
 
 def test_of_what_is_on_its_way_to_an_endpoint_that_is_gone_one_event_is_given_up() -> None:
@@ -265,13 +272,13 @@ def test_of_what_is_on_its_way_to_an_endpoint_that_is_gone_one_event_is_given_up
         run.given_up.append((event.position, reason, attempts))
 
     run.script = be_gone
-    run.lanes._give_up = give_up_slowly
+    run.dispatcher._give_up = give_up_slowly
     with pytest.raises(ExceptionGroup) as caught:
         run.play("abcdefgh")
     assert [type(error) for error in caught.value.exceptions] == [EndpointGone]
     assert run.given_up == [(4, "gone", 1)]
     assert sorted(run.tries) == [1, 2, 3, 4]
-    assert sorted(run.lanes.find_waiting().values()) == [1, 2, 3, 5, 6, 7, 8]
+    assert sorted(run.dispatcher.find_waiting().values()) == [1, 2, 3, 5, 6, 7, 8]
 
 
 def test_an_endpoint_that_is_down_is_asked_by_one_at_a_time() -> None:
@@ -293,8 +300,8 @@ def test_an_endpoint_that_is_down_is_asked_by_one_at_a_time() -> None:
     run.script = be_down_for_a_while
     run.play("abcdefghijklmnop")
     assert set(beside[:20]) == {0}
-    assert run.lanes.delivered == 16
-    assert run.lanes.error == ""
+    assert run.dispatcher.delivered == 16
+    assert run.dispatcher.error == ""
 
 
 def test_an_error_that_is_no_matter_of_delivery_ends_the_lanes() -> None:
@@ -323,12 +330,12 @@ def test_the_bytes_on_their_way_are_known() -> None:
     seen: list[int] = []
 
     async def look(_event: Event) -> None:
-        seen.append(run.lanes.unsettled_bytes)
+        seen.append(run.dispatcher.unsettled_bytes)
 
     run.script = look
     run.play("aab")
     assert max(seen) == 6
-    assert run.lanes.unsettled_bytes == 0
+    assert run.dispatcher.unsettled_bytes == 0
 
 
 def test_an_endpoint_that_refuses_is_there_again() -> None:
@@ -342,7 +349,7 @@ def test_an_endpoint_that_refuses_is_there_again() -> None:
     run.script = fail_once_then_refuse
     run.play("a")
     assert run.given_up == [(1, "never", 2)]
-    assert run.lanes.error == ""
+    assert run.dispatcher.error == ""
 
 
 def test_a_short_outage_with_many_lanes_is_followed_by_short_pauses(
@@ -390,15 +397,15 @@ def test_few_keys_of_which_nothing_is_taken_keep_no_other_waiting(
             raise DeliveryFailed("not this one")
 
     async def play() -> None:
-        serving = asyncio.create_task(run.lanes.run())
+        serving = asyncio.create_task(run.dispatcher.run())
         for position, key in enumerate(failing, 1):
-            run.lanes.add(Event(position, key, b"{}"))
+            run.dispatcher.add(Event(position, key, b"{}"))
         await paused.wait()
         for position, key in enumerate("abcdef", 11):
-            run.lanes.add(Event(position, key, b"{}"))
-        while run.lanes.delivered < 6:
-            run.lanes.settled.clear()
-            await run.lanes.settled.wait()
+            run.dispatcher.add(Event(position, key, b"{}"))
+        while run.dispatcher.delivered < 6:
+            run.dispatcher.settled.clear()
+            await run.dispatcher.settled.wait()
         serving.cancel()
         await asyncio.wait([serving])
 
@@ -406,7 +413,7 @@ def test_few_keys_of_which_nothing_is_taken_keep_no_other_waiting(
     run.script = take_others
     asyncio.run(asyncio.wait_for(play(), 120))
     assert sorted(event.key for event in run.taken) == list("abcdef")
-    assert run.lanes.find_lowest() == 1
+    assert run.dispatcher.find_lowest() == 1
 
 
 def test_an_endpoint_that_is_down_is_asked_next_by_a_key_that_has_not_failed() -> None:
@@ -415,7 +422,7 @@ def test_an_endpoint_that_is_down_is_asked_next_by_a_key_that_has_not_failed() -
     async def fail_until_the_new_one(event: Event) -> None:
         asked.append(event.key)
         if len(asked) == 30:
-            run.lanes.add(Event(9, "new", b"{}"))
+            run.dispatcher.add(Event(9, "new", b"{}"))
         if "new" not in asked:
             raise DeliveryFailed("down")
 
@@ -448,9 +455,9 @@ def play_outage(
             done.set()
 
     async def play() -> None:
-        serving = asyncio.create_task(run.lanes.run())
+        serving = asyncio.create_task(run.dispatcher.run())
         for position, key in enumerate(keys, 1):
-            run.lanes.add(Event(position, key, b"{}"))
+            run.dispatcher.add(Event(position, key, b"{}"))
             await asyncio.sleep(every)
         await done.wait()
         serving.cancel()

@@ -16,8 +16,8 @@ from twinframe.control.http.callers import build_actor, find_kind
 from twinframe.control.plane import ControlPlane
 from twinframe.control.records.actors import Actor
 from twinframe.errors import Unauthenticated
-from twinframe.http.access import build_errand
-from twinframe.http.edge import ServiceEdge
+from twinframe.http.access import build_request_info
+from twinframe.http.api_context import ApiContext
 from twinframe.http.messages import read_exchange
 from twinframe.http.operations import Route
 from twinframe.http.parameters import check_query
@@ -29,7 +29,7 @@ _CHECK: Final = "Permissions_Check"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControlEdge(ServiceEdge):
+class ControlApiContext(ApiContext):
     """The context of all responders of the control plane."""
 
     plane: ControlPlane
@@ -60,7 +60,7 @@ class Admission:
         """Wrap the responder to run only for its callers."""
         if route.permission is None:
             return responder
-        known = {each.name for each in route.parameters if each.place == "query"}
+        known = {each.name for each in route.parameters if each.position == "query"}
 
         async def run(request: Request, response: Response, **parameters: str) -> None:
             request.context.actor = await self._identify(request)
@@ -78,7 +78,7 @@ class Admission:
         caller = exchange.caller
         if caller is None:  # no layer has authenticated: a wiring mistake must not admit anybody
             raise Unauthenticated("the request came past the layer that authenticates")
-        self._gate.check_scopes(caller, self._scopes, build_errand(exchange))
+        self._gate.check_scopes(caller, self._scopes, build_request_info(exchange))
         request_id = exchange.request_id.decode("ascii")
         actor = build_actor(caller, request_id, trust_emails=self._trust_emails)
         await self._plane.users.see(actor)

@@ -12,7 +12,7 @@ from twinframe.http.exchange import Exchange
 _PATIENCE: Final = 0.2
 
 
-class DepartureWatch:
+class DisconnectWatch:
     """Context manager that cancels the task in its body when the client of `exchange` leaves.
 
     The body must have read the whole request, and what it awaits must be safe to cancel.
@@ -43,7 +43,7 @@ class DepartureWatch:
         self._watch = asyncio.get_running_loop().create_task(self._wait())
 
     async def _wait(self) -> None:
-        await self._exchange.wait_for_departure()
+        await self._exchange.wait_for_disconnect()
         self._has_left = True
         if self._task is not None:
             self._task.cancel()

@@ -16,7 +16,7 @@ from twinframe.errors import ConfigurationError
 from twinframe.storage.control import (
     ControlStore,
     ControlTransaction,
-    ControlWork,
+    ControlWriteFunction,
     Record,
     RecordConflict,
     RecordKind,
@@ -35,20 +35,20 @@ from twinframe.testing.contracts.control_base import (
 )
 
 
-class WorkRefusedError(Exception):
+class WriteRefusedError(Exception):
     """Raised by write functions of the contract on purpose."""
 
 
-def inserting(record_id: str, *, then_fail: bool = False) -> ControlWork[object]:
+def inserting(record_id: str, *, then_fail: bool = False) -> ControlWriteFunction[object]:
     """A write function that inserts a thing and returns its id."""
 
-    def work(transaction: ControlTransaction) -> str:
+    def apply(transaction: ControlTransaction) -> str:
         transaction.insert(build_thing(record_id))
         if then_fail:
-            raise WorkRefusedError(record_id)
+            raise WriteRefusedError(record_id)
         return record_id
 
-    return work
+    return apply
 
 
 def increment(transaction: ControlTransaction) -> int:
@@ -62,7 +62,7 @@ def increment(transaction: ControlTransaction) -> int:
     return count
 
 
-class ControlWorkContract(ControlContract):
+class ControlWriteContract(ControlContract):
     """One write is all or nothing, writes of a batch are independent, and acknowledged ones are
     seen.
     """
@@ -75,21 +75,21 @@ class ControlWorkContract(ControlContract):
     ) -> None:
         outcomes = store.write([inserting("a"), inserting("b", then_fail=True), inserting("c")])
         assert [outcome.result for outcome in outcomes] == ["a", None, "c"]
-        assert isinstance(outcomes[1].error, WorkRefusedError)
+        assert isinstance(outcomes[1].error, WriteRefusedError)
         assert (outcomes[0].error, outcomes[2].error) == (None, None)
         assert read_ids(store) == ["a", "c"]
 
     def test_a_work_that_fails_late_undoes_every_kind_of_write(self, store: ControlStore) -> None:
         first, second = insert(store, build_thing("a", note="x"), build_thing("b", note="y"))
 
-        def work(transaction: ControlTransaction) -> None:
+        def apply(transaction: ControlTransaction) -> None:
             transaction.delete("thing", "a")
             transaction.update(replace(second, body=b"[]", keys={"note": "x"}))
             transaction.insert(build_thing("c", note="y"))
-            raise WorkRefusedError
+            raise WriteRefusedError
 
-        (outcome,) = store.write([work])
-        assert isinstance(outcome.error, WorkRefusedError)
+        (outcome,) = store.write([apply])
+        assert isinstance(outcome.error, WriteRefusedError)
         with reading(store) as session:
             assert session.find("thing") == [first, second]
             assert session.find("thing", [equal("note", "x")]) == [first]
@@ -97,14 +97,14 @@ class ControlWorkContract(ControlContract):
     def test_a_conflict_inside_a_work_can_be_handled_there(self, store: ControlStore) -> None:
         insert(store, build_thing("a", note="x"))
 
-        def work(transaction: ControlTransaction) -> str:
+        def apply(transaction: ControlTransaction) -> str:
             transaction.insert(build_thing("b"))
             for refused in (build_thing("a"), build_thing("c", note="x")):
                 with pytest.raises(RecordConflict):
                     transaction.insert(refused)
             return transaction.insert(build_thing("d", note="y")).id
 
-        assert run(store, work) == "d"
+        assert run(store, apply) == "d"
         assert read_ids(store) == ["a", "b", "d"]
 
     def test_a_work_sees_its_own_writes_and_those_of_the_works_before_it(
@@ -148,20 +148,20 @@ class ControlWorkContract(ControlContract):
                 assert session.find("thing") == before
                 assert session.count("thing", [equal("rank", 1)]) == 1
             assert [record.id for record in session.find("thing")] == ["b", "c"]
-            with pytest.raises(WorkRefusedError), session.snapshot():
-                raise WorkRefusedError
+            with pytest.raises(WriteRefusedError), session.snapshot():
+                raise WriteRefusedError
             insert(other, build_thing("d"))
             assert session.count("thing") == 3
 
     def test_a_snapshot_in_a_work_sees_the_works_own_writes(self, store: ControlStore) -> None:
-        def work(transaction: ControlTransaction) -> int:
+        def apply(transaction: ControlTransaction) -> int:
             with transaction.snapshot():
                 transaction.insert(build_thing("a"))
                 assert transaction.read("thing", "a") is not None
             transaction.insert(build_thing("b"))
             return transaction.count("thing")
 
-        assert run(store, work) == 2
+        assert run(store, apply) == 2
         assert read_ids(store) == ["a", "b"]
 
     def test_no_update_is_lost_between_threads(

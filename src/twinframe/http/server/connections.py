@@ -16,7 +16,7 @@ YOUNG_SECONDS: Final = 0.5
 """A connection that has waited for less than this is not closed in favour of others."""
 
 
-class Guest(Protocol):
+class Connection(Protocol):
     """A connection as the crowd sees it."""
 
     address: str
@@ -28,10 +28,10 @@ class Guest(Protocol):
         """Close the connection, since others need its slot."""
 
 
-G = TypeVar("G", bound=Guest)
+G = TypeVar("G", bound=Connection)
 
 
-class Crowd(Generic[G]):
+class ConnectionTable(Generic[G]):
     """The connections of a process, at most `most` per address."""
 
     def __init__(self, most: int) -> None:
@@ -63,7 +63,7 @@ class Crowd(Generic[G]):
                 del self._guests[guest.address]
 
 
-def _send_away(guests: Collection[Guest], now: float) -> bool:
+def _send_away(guests: Collection[Connection], now: float) -> bool:
     longest = max(guests, key=lambda guest: guest.read_patience(now))
     if longest.read_patience(now) < YOUNG_SECONDS:
         return False

@@ -13,7 +13,7 @@ from twinframe.graph.transfer.jobs.deletion_run import DeletionRun
 from twinframe.graph.transfer.jobs.documents import ImportJob, JobError
 from twinframe.graph.transfer.jobs.import_run import ImportRun
 from twinframe.graph.transfer.jobs.records import JOB_LEASE, list_pending, parse_pending_key
-from twinframe.graph.transfer.locations.locations import Places
+from twinframe.graph.transfer.locations.locations import JobLocations
 from twinframe.storage.base import GraphSession
 
 _log = logging.getLogger(__name__)
@@ -23,14 +23,14 @@ _UNFORESEEN: Final = JobError(
 )
 
 
-class JobWork:
+class JobRunner:
     """Imports and deletions, one at a time, by any worker."""
 
     name = JOB_LEASE
 
-    def __init__(self, context: GraphContext, places: Places) -> None:
+    def __init__(self, context: GraphContext, locations: JobLocations) -> None:
         self._context = context
-        self._places = places
+        self._locations = locations
 
     def list_pending(self, session: GraphSession) -> Iterable[str]:
         """Return the oldest unfinished job. SPEC: the vendor runs one job of a graph at a time."""
@@ -41,7 +41,7 @@ class JobWork:
         kind, job_id = parse_pending_key(key)
         run: ImportRun | DeletionRun = DeletionRun(self._context, job_id, lease)
         if kind == ImportJob.__name__:
-            run = ImportRun(self._context, self._places, job_id, lease)
+            run = ImportRun(self._context, self._locations, job_id, lease)
         try:
             await run.run()
         except (LeaseLost, StorageError):

@@ -16,14 +16,14 @@ import orjson
 import twinframe
 from twinframe.errors import GraphNotFound
 from twinframe.http.access import list_permissions
+from twinframe.http.api_context import GraphApiContext
 from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import MCP_PATHS, Discovery, Resource
-from twinframe.http.edge import Edge
 from twinframe.http.explorer import Explorer
 from twinframe.http.links import Links
 from twinframe.http.openapi import build_document
 from twinframe.http.operations import Route
-from twinframe.http.ports import Graph
+from twinframe.http.ports import GraphUseCases
 from twinframe.model.json import JsonLimits
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
@@ -87,12 +87,12 @@ def build_hosted_edge(
     routes: Sequence[Route],
     is_ready: Callable[[], Awaitable[bool]],
     bodies: Bodies | None = None,
-) -> Edge:
+) -> GraphApiContext:
     """Return the edge of all hosted graphs, without a graph."""
     links = Links(settings, settings.mcp.resource_server_url)
     document = partial(_describe, routes, settings)
-    return Edge(
-        graph=cast("Graph", NoGraph()),
+    return GraphApiContext(
+        graph=cast("GraphUseCases", NoGraph()),
         bodies=bodies or Bodies(settings, MemoryAccount()),
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
         links=links,

@@ -46,7 +46,7 @@ class _Pending:
     alone: int = 0
 
 
-class Lanes:
+class KeyedDispatcher:
     """One lane per key: its events are sent one after the other, the next when the previous is
     settled.
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from twinframe.errors import QueryTimeout
-from twinframe.storage.turns import Turns, _Holder, share_turns
+from twinframe.storage.cpu_scheduler import CpuScheduler, _Holder, share_scheduler
 from twinframe_storage_sqlite import statements
 from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.store import SqliteGraphStore
@@ -31,83 +31,83 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 class TestTurns:
     @pytest.mark.parametrize("count", [1, 2])
     def test_no_more_than_the_count_work_at_one_time(self, count: int) -> None:
-        turns = Turns(count)
+        scheduler = CpuScheduler(count)
         lock = threading.Lock()
         working: set[int] = set()
         most = 0
 
-        def work(who: int) -> None:
+        def apply(who: int) -> None:
             nonlocal most
             for _ in range(8):
-                turns.breathe(who, never)
+                scheduler.yield_control(who, never)
                 with lock:
                     working.add(who)
                     most = max(most, len(working))
                 time.sleep(0.004)
                 with lock:
                     working.discard(who)
-            turns.leave(who)
+            scheduler.leave(who)
 
         with ThreadPoolExecutor(5) as pool:
-            list(pool.map(work, range(5)))
+            list(pool.map(apply, range(5)))
         assert most == count
 
     def test_a_turn_that_lasts_goes_to_who_waits(self) -> None:
-        turns = Turns(1)
+        scheduler = CpuScheduler(1)
         order: list[str] = []
-        turns.breathe("first", never)
+        scheduler.yield_control("first", never)
 
         def wait() -> None:
-            turns.breathe("second", never)
+            scheduler.yield_control("second", never)
             order.append("second")
-            turns.leave("second")
+            scheduler.leave("second")
 
         thread = threading.Thread(target=wait)
         thread.start()
         while "second" not in order:
-            turns.breathe("first", never)
-        turns.leave("first")
+            scheduler.yield_control("first", never)
+        scheduler.leave("first")
         thread.join()
 
     def test_who_is_not_seen_any_more_has_lost_its_turn(self) -> None:
-        turns = Turns(1)
-        turns.breathe("gone", never)
-        assert turns.breathe("next", never) is False
-        turns.leave("gone")  # which is not the turn of the other
-        assert turns._holders.keys() == {"next"}
+        scheduler = CpuScheduler(1)
+        scheduler.yield_control("gone", never)
+        assert scheduler.yield_control("next", never) is False
+        scheduler.leave("gone")  # which is not the turn of the other
+        assert scheduler._holders.keys() == {"next"}
 
     def test_who_waits_is_told_when_it_is_over(self) -> None:
-        turns = Turns(1)
+        scheduler = CpuScheduler(1)
         ended = threading.Event()
         holding = threading.Event()
 
         def hold() -> None:
             while not ended.is_set():
-                if not turns._waiting:
-                    turns.breathe("holder", never)
+                if not scheduler._waiting:
+                    scheduler.yield_control("holder", never)
                     holding.set()
 
-        turns.breathe("holder", never)
+        scheduler.yield_control("holder", never)
         thread = threading.Thread(target=hold)
         thread.start()
         holding.wait()
-        assert turns.breathe("waiter", lambda: True) is True
+        assert scheduler.yield_control("waiter", lambda: True) is True
         ended.set()
         thread.join()
-        assert not turns._waiting
+        assert not scheduler._waiting
 
     def test_a_process_shares_them_among_its_graphs(self) -> None:
-        assert share_turns(3) is share_turns(3)
-        assert share_turns(0)._count >= 1
+        assert share_scheduler(3) is share_scheduler(3)
+        assert share_scheduler(0)._count >= 1
 
 
 class TestSessions:
     @pytest.fixture
     def sessions(self, store: SqliteGraphStore) -> list[SqliteSession]:
-        turns = Turns(1)
+        scheduler = CpuScheduler(1)
         sessions = [store.session() for _ in range(4)]
         for session in sessions:
-            session._turns = turns
+            session._scheduler = scheduler
         return sessions
 
     def test_long_statements_beside_each_other_all_end_with_their_answers(
@@ -119,18 +119,18 @@ class TestSessions:
 
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(count, sessions)) == [[(100_000,)]] * 4
-        turns = sessions[0]._turns
-        assert not turns._holders
-        assert not turns._waiting
+        scheduler = sessions[0]._scheduler
+        assert not scheduler._holders
+        assert not scheduler._waiting
 
     def test_a_statement_that_waits_for_its_turn_can_be_interrupted(
         self, sessions: list[SqliteSession]
     ) -> None:
-        turns = sessions[0]._turns
-        turns._holders["holder"] = _never_lapses()
+        scheduler = sessions[0]._scheduler
+        scheduler._holders["holder"] = _never_lapses()
 
         def interrupt() -> None:
-            wait_until(lambda: bool(turns._waiting))
+            wait_until(lambda: bool(scheduler._waiting))
             sessions[0].interrupt()
 
         other = threading.Thread(target=interrupt)
@@ -140,19 +140,19 @@ class TestSessions:
                 sessions[0].read_all(COUNT, (10_000_000,))
         finally:
             other.join()
-        assert not turns._waiting
+        assert not scheduler._waiting
 
     def test_a_snapshot_without_a_deadline_waits_for_no_turn(
         self, sessions: list[SqliteSession]
     ) -> None:
-        sessions[0]._turns._holders["holder"] = _never_lapses()
+        sessions[0]._scheduler._holders["holder"] = _never_lapses()
         with sessions[0].snapshot():
             assert sessions[0].read_all(COUNT, (100_000,)) == [(100_000,)]
 
     def test_what_is_done_with_rows_waits_for_its_turn_when_it_is_long(
         self, sessions: list[SqliteSession], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        sessions[0]._turns._holders["holder"] = _never_lapses()
+        sessions[0]._scheduler._holders["holder"] = _never_lapses()
         with sessions[0].snapshot(time.monotonic() + 0.3):
             monkeypatch.setattr(statements, "_SECONDS_UNTIL_LONG", -1.0)
             with pytest.raises(QueryTimeout):

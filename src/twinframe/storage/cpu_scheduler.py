@@ -28,9 +28,9 @@ class _Waiter:
     called: threading.Event = field(default_factory=threading.Event)
 
 
-class Turns:
-    """Lets at most `count` callers of `breathe` run at one time, each for some 20 ms; first come,
-    first served.
+class CpuScheduler:
+    """Lets at most `count` callers of `yield_control` run at one time, each for some 20 ms; first
+    come, first served.
 
     PERF: threads that all want the CPU delay those that should go first, niced or not: each of them
     takes the interpreter lock now and then, and may be descheduled while it holds it. With eight
@@ -47,7 +47,7 @@ class Turns:
         self._holders: dict[object, _Holder] = {}
         self._waiting: deque[_Waiter] = deque()
 
-    def breathe(self, who: object, is_over: Callable[[], bool]) -> bool:
+    def yield_control(self, who: object, is_over: Callable[[], bool]) -> bool:
         """Continue at once or wait for a slot; return `is_over`, which is also checked while
         waiting.
         """
@@ -88,8 +88,8 @@ class Turns:
 
 
 @functools.cache
-def share_turns(count: int) -> Turns:
+def share_scheduler(count: int) -> CpuScheduler:
     """Return the scheduler of this process, for all its graphs; 0 is half of the CPUs, at least
     one.
     """
-    return Turns(count or max((os.cpu_count() or 1) // 2, 1))
+    return CpuScheduler(count or max((os.cpu_count() or 1) // 2, 1))

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-BREATH_SECONDS: Final = 0.00005
+PAUSE_SECONDS: Final = 0.00005
 """Seconds of a real sleep: a thread that only yields takes the lock again before others wake up."""
 
 PARSED: Final = 128
@@ -23,7 +23,7 @@ Fewer would make the import slow: after each sleep it waits for the interpreter 
 """
 
 
-def breathe(items: Iterable[T], every: int, seconds: float) -> Iterator[T]:
+def pause_for_writers(items: Iterable[T], every: int, seconds: float) -> Iterator[T]:
     """Yield the items, with a sleep of this many seconds after each `every`; none for 0."""
     for number, item in enumerate(items, start=1):
         yield item

@@ -20,18 +20,18 @@ _QUEUE_WAIT: Final = 0.001
 _PATIENCE: Final = 0.02
 
 
-class TurnLock:
+class WriterLock:
     """Held by at most one holder on this machine; the system frees it when a process ends.
 
     SQLite's own waiting is unfair: it sleeps longer and longer while others take the lock again,
     and waits of seconds were measured. Here the first waiter holds the `queue` file's lock until it
-    has the `turn` file's lock, and every process must pass the queue, so a holder that comes back
-    at once cannot overtake. One object serves one thread at a time.
+    has the `writer_lock` file's lock, and every process must pass the queue, so a holder that comes
+    back at once cannot overtake. One object serves one thread at a time.
     """
 
-    def __init__(self, turn: Path, queue: Path) -> None:
-        self._turn_path, self._queue_path = turn, queue
-        self._turn = _open(turn)
+    def __init__(self, writer_lock: Path, queue: Path) -> None:
+        self._turn_path, self._queue_path = writer_lock, queue
+        self._writer_lock = _open(writer_lock)
         self._queue = _open(queue)
 
     @contextmanager
@@ -40,17 +40,17 @@ class TurnLock:
         deadline = time.monotonic() + timeout
         self._take(self._queue, deadline, timeout, _QUEUE_WAIT)
         try:
-            self._take(self._turn, deadline, timeout, _NEXT_WAIT)
+            self._take(self._writer_lock, deadline, timeout, _NEXT_WAIT)
         finally:
             fcntl.flock(self._queue, fcntl.LOCK_UN)
         try:
             yield
         finally:
-            fcntl.flock(self._turn, fcntl.LOCK_UN)
+            fcntl.flock(self._writer_lock, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Close the files; a held lock is released."""
-        os.close(self._turn)
+        os.close(self._writer_lock)
         os.close(self._queue)
 
     def _take(self, lock: int, deadline: float, timeout: float, wait: float) -> None:
