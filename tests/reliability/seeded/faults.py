@@ -18,16 +18,16 @@ Patch = tuple[str, Callable[[Any], None]]
 
 def acknowledge_before_commit(module: Any) -> None:
     """Works are tried, rolled back and acknowledged; they are written some 100 ms later."""
-    writer, commit_works = module.FileWriter, module.commit_works
+    writer, commit_batch = module.FileWriter, module.commit_batch
     outcome = module.Outcome
 
     def write(self: Any, works: Any) -> Any:
         late = self.__dict__.setdefault("late", [])
         with self._writing:
             transaction = self._transaction or self._open_connection()
-            with self._turn.hold(5.0):
+            with self._writer_lock.hold(5.0):
                 if late and time.monotonic() - late[0][0] > 0.1:
-                    commit_works(transaction, [work for _, found in late for work in found])
+                    commit_batch(transaction, [work for _, found in late for work in found])
                     late.clear()
                 connection = transaction.connection
                 connection.execute("BEGIN IMMEDIATE")
