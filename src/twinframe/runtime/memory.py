@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
-from twinframe.runtime.footprint import Footprint
+from twinframe.runtime.heap import Footprint
 
 DEFAULT_BYTES: Final = 288 * 1024 * 1024
 """The default size of an account: a worker's share of the default `Memory__Bytes`."""

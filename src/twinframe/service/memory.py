@@ -7,7 +7,7 @@ from typing import Final
 
 from twinframe.runtime.diagnosis.findings import Finding, build_fine, build_warning
 from twinframe.runtime.diagnosis.machine import read_memory_limit
-from twinframe.runtime.footprint import Footprint
+from twinframe.runtime.heap import Footprint
 from twinframe.runtime.instruments.base import Level
 from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.settings import Settings

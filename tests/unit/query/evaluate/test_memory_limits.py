@@ -29,7 +29,7 @@ from twinframe.query.evaluate.limits import Budget, Limits
 from twinframe.query.evaluate.ordering import PART, sort_in_parts
 from twinframe.query.evaluate.sizes import measure
 from twinframe.query.reader import EmptyReader
-from twinframe.runtime.footprint import Footprint, read_own_memory
+from twinframe.runtime.heap import Footprint, read_own_memory
 from twinframe.runtime.memory import MemoryAccount, Part
 
 MIB = 2**20

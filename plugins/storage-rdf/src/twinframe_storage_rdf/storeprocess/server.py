@@ -20,6 +20,7 @@ from twinframe.errors import (
     StorageFull,
     TwinframeError,
 )
+from twinframe.runtime.heap import HeapTrimmer, set_up_heap
 from twinframe_storage_rdf.copies import mend_directory, remove_leftovers
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
 from twinframe_storage_rdf.engine import build_timeout
@@ -45,12 +46,12 @@ from twinframe_storage_rdf.storeprocess.frames import (
     unpack_pair,
     unpack_question,
 )
-from twinframe_storage_rdf.storeprocess.heap import Heap
 from twinframe_storage_rdf.storeprocess.pieces import AnswerLarge, Pieces
 from twinframe_storage_rdf.storeprocess.running import RunningRequests
 
 _STACK: Final = 128 * 1024 * 1024  # a deeply nested query needs stack; an overflow ends the process
 _TICK: Final = 0.1
+_HEAP_GROWTH: Final = 16 * 1024**2
 _EXIT_STUCK: Final = 3
 _EXIT_FULL: Final = 4
 _EXIT_FORSAKEN: Final = 6
@@ -89,11 +90,11 @@ class StoreServer:
         self._short = ShortQueries()
         self._ended = threading.Event()
         self._is_full = False
-        self._heap = Heap()
+        self._heap = HeapTrimmer(_HEAP_GROWTH)
 
     def run(self) -> None:
         """Wait for the previous process to end, open the store and serve."""
-        self._heap.set_up()
+        set_up_heap()
         self._place = os.open(self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._alive = os.open(self._files.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._alive, fcntl.LOCK_EX)
@@ -141,7 +142,8 @@ class StoreServer:
         """Wait until there are no clients any more and the socket is removed."""
         while not self._ended.wait(_TICK):
             now = time.monotonic()
-            self._heap.trim()
+            if self._heap.has_grown():
+                self._heap.trim()
             if not self._is_found():
                 print("the socket was removed; there is a new one", file=sys.stderr, flush=True)
                 listener.close()

@@ -1,4 +1,4 @@
-"""What the store process has freed goes back to the system."""
+"""Freed memory goes back to the system."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import subprocess
 import sys
 
 PROGRAM = """
-from twinframe.runtime.footprint import read_own_memory
-from twinframe_storage_rdf.storeprocess.heap import Heap
+from twinframe.runtime.heap import HeapTrimmer, read_own_memory, set_up_heap
 
-heap = Heap()
-heap.set_up()
+set_up_heap()
+heap = HeapTrimmer(16_000_000)
 heap.trim()
 before = read_own_memory()
 pieces = [bytes(10_000) for _ in range(8_000)]
 full = read_own_memory()
 kept = pieces[::20]  # so that the free pieces are not at the end of the heap
 del pieces
+assert heap.has_grown()
 heap.trim()
+assert not heap.has_grown()
 print(before, full, read_own_memory(), len(kept))
 """
 
