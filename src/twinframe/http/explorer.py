@@ -12,7 +12,6 @@ from typing import Any
 
 import orjson
 
-from twinframe.errors import ConfigurationError
 from twinframe.http.errors import RouteNotFound
 
 ASSETS = {
@@ -39,6 +38,10 @@ class Explorer:
                 self._documents[base] = found
         return found
 
+    def require_files(self) -> None:
+        """Raise `RouteNotFound` where the package with the explorer's files is not installed."""
+        _find_assets()
+
     def read_file(self, name: str) -> bytes:
         """Return a file of the explorer. Raises `RouteNotFound` for an unknown name."""
         if name not in ASSETS:
@@ -53,5 +56,8 @@ def _find_assets() -> Path:
     # NOTE: only the package's files are used; importing it would load web frameworks.
     found = importlib.util.find_spec("swagger_ui")
     if found is None or not found.submodule_search_locations:
-        raise ConfigurationError("The explorer's files are missing: pip install swagger-ui-py.")
+        raise RouteNotFound(
+            "The page to try out operations is not installed: pip install 'twinframe[swagger]'. "
+            "The operations are described at /openapi.json."
+        )
     return Path(found.submodule_search_locations[0]) / "static"

@@ -53,8 +53,9 @@ async def read_document(api: ApiContext, request: Request, response: Response) -
     response.data = api.explorer.render_document(request.scope[SCOPE_KEY].target.base)
 
 
-async def read_page(_api: ApiContext, request: Request, response: Response) -> None:
+async def read_page(api: ApiContext, request: Request, response: Response) -> None:
     """GET: the explorer's page."""
+    api.explorer.require_files()
     base = html.escape(_find_base(request))
     response.content_type = "text/html; charset=utf-8"
     response.data = _PAGE.format(base=base).encode()

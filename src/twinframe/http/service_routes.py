@@ -70,6 +70,7 @@ def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Rout
             explorer_routes.read_page,
             Answer(200, "A page.", str, media_type="text/html"),
             "Service",
+            errors={404: "NotFound"},
         ),
         Route(
             "GET",

@@ -6,7 +6,17 @@ provider's `twinframe.testing.permission_contract.PermissionProviderContract`. A
 tested with `twinframe.testing.query_law.QueryLaw`.
 """
 
-import pytest
+import importlib.util
+
+for _name in ("pytest", "hypothesis"):
+    if importlib.util.find_spec(_name) is None:
+        raise ModuleNotFoundError(
+            f"twinframe.testing needs {_name}, which is not installed: "
+            "pip install 'twinframe[testing]'.",
+            name=_name,
+        )
+
+import pytest  # noqa: E402  (what to install is said first)
 
 # Failing assertions of the contracts show their operands, as those of a test file do.
 pytest.register_assert_rewrite(

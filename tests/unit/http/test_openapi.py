@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
+import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from twinframe.http.operations import SIGNED_IN
@@ -71,6 +73,17 @@ def test_the_explorer_can_show_openapi_31_and_starts_with_our_document(client: A
     version = re.search(r'PACKAGE_VERSION:"(\d+)\.', bundle)
     assert version is not None
     assert int(version[1]) >= 5  # the first major version that reads 3.1
+
+
+def test_the_explorer_says_what_to_install_where_its_files_are_missing(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "swagger_ui", None)
+    for path in ("/swagger", "/swagger/assets/swagger-ui.css"):
+        answered = client.send("GET", path)
+        assert (answered.status, answered.code) == (404, "NotFound")
+        assert "pip install 'twinframe[swagger]'" in answered.json["error"]["message"]
+    assert client.send("GET", "/openapi.json").status == 200
 
 
 def test_the_explorer_gives_out_no_other_file(client: Any) -> None:
