@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from datetime import UTC, datetime
 from twinframe.access.permission_grammar import Grant, Permission, parse_grant
 from twinframe.control.hosting.routes import HOSTED_ROUTES
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import render_hint
 from twinframe.http.access import list_permissions
 
 _MCP = "mcp/*"
@@ -37,8 +37,7 @@ def _parse_known(text: str) -> Grant:
     texts = [str(permission) for permission in known]
     wildcards = {f"{name.rpartition('/')[0]}/*" for name in texts}
     names = [*texts, *sorted(wildcards), _MCP]
-    near = difflib.get_close_matches(text, names, n=1, cutoff=0.5)
-    hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names)}."
+    hint = render_hint(text, names, "There are", cutoff=0.5)
     raise InvalidArgument(f"{text!r} is no permission of twinframe. {hint}")
 
 

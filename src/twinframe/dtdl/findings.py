@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from twinframe.errors import ErrorDetail
+from twinframe.errors.nearest import find_nearest
 
 MAX_FINDINGS = 1000
 """The number of findings kept of one upload; further ones are only counted."""
@@ -102,13 +102,10 @@ def render_nearest(name: object, known: Iterable[str]) -> str:
     if not isinstance(name, str) or not name or len(name) > 200:
         return ""
     candidates = list(known)
-    lowered = {candidate.lower(): candidate for candidate in candidates}
-    if (same := lowered.get(name.lower())) is not None:
-        return f" Did you mean '{same}'?"
     if len(candidates) > MAX_COMPARED:
-        return ""
-    near = difflib.get_close_matches(name, candidates, n=1, cutoff=0.7)
-    return f" Did you mean '{near[0]}'?" if near else ""
+        candidates = [each for each in candidates if each.lower() == name.lower()]
+    near = find_nearest(name, candidates, cutoff=0.7)
+    return f" Did you mean '{near}'?" if near else ""
 
 
 @dataclass(slots=True)

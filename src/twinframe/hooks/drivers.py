@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import NoReturn, TypeVar
@@ -17,6 +16,7 @@ import pluggy
 from stevedore.extension import ExtensionManager
 
 from twinframe.errors import PluginError
+from twinframe.errors.nearest import find_nearest
 from twinframe.hooks.manager import call_hook, register
 from twinframe.hooks.seams import Seam
 
@@ -177,9 +177,8 @@ def _render_missing(seam: Seam, name: str, installed: list[str]) -> str:
     text = f"There is no {seam.noun} plugin {name!r} installed. "
     if (plugin := known.get(name.casefold())) is not None:
         return text + f"Install it: pip install {seam.distributions[plugin]}"
-    near = get_close_matches(name.casefold(), known, n=1)
-    if near:
-        return text + f"Did you mean {known[near[0]]!r}?"
+    if near := find_nearest(name, known.values()):
+        return text + f"Did you mean {near!r}?"
     return text + f"Installed are: {', '.join(installed) or 'none'}."
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pluggy
 
 from twinframe.errors import ConfigurationError, PluginError
+from twinframe.errors.nearest import render_hint
 from twinframe.hooks import specs
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def register(manager: pluggy.PluginManager, plugin: ModuleType, owner: str) -> N
         if not callable(member) or not _is_hook_like(manager, plugin, name):
             continue
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(known)}."
+            hint = render_hint(name, known)
             raise PluginError(f"{owner} implements the unknown hook {name}. {hint}")
         if manager.parse_hookimpl_opts(plugin, name) is None:
             raise PluginError(f"{owner}: {name} is not marked with @twinframe.hookimpl.")

@@ -5,13 +5,13 @@ prefers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from falcon import mediatypes
 from falcon.asgi import Request, Response
 from falcon.errors import InvalidMediaRange
 
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import find_nearest
 from twinframe.http.errors import NotAcceptable
 from twinframe.storage.triples import Syntax
 
@@ -54,6 +54,6 @@ def _find_named(name: str, offered: Sequence[Syntax]) -> Syntax:
         if name.lower() in (one.name, one.suffix, *one.media_types):
             return one
     names = [one.name for one in offered]
-    near = get_close_matches(name, names, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = find_nearest(name, names)
+    hint = f" Did you mean {near}?" if near else ""
     raise InvalidArgument(f"format must be one of {', '.join(names)}, not {name!a}.{hint}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Final
 
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import render_hint
 from twinframe.http.api_context import ApiContext
 from twinframe.http.operations import Route
 
@@ -49,16 +49,9 @@ def check_query(request: Request, known: Collection[str], many: Collection[str] 
     """
     for name, value in request.params.items():
         if name not in known:
-            hint = render_hint(name, known) if known else "It takes none."
+            hint = render_hint(name, sorted(known)) if known else "It takes none."
             raise InvalidArgument(
                 f"This operation has no query parameter {name[:_LONGEST]!r}. {hint}"
             )
         if isinstance(value, list) and name not in many:
             raise InvalidArgument(f"The query parameter {name} stands there more than once.")
-
-
-def render_hint(text: str, known: Collection[str]) -> str:
-    """Return a hint with the nearest of the known names as a question, else all of them."""
-    # SEC: the comparison takes quadratic time in the length.
-    near = get_close_matches(text[:_LONGEST], known, n=1)
-    return f"Did you mean {near[0]}?" if near else f"Known are {', '.join(sorted(known))}."

@@ -6,7 +6,6 @@ It only reads what the caller may read.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 import orjson
@@ -28,16 +27,15 @@ from twinframe.errors import (
     TwinNotFound,
     ValidationFailed,
 )
+from twinframe.errors.nearest import find_nearest, list_nearest
 from twinframe.mcp.corrections import correct_query, render_example
 from twinframe.mcp.errors import BadArguments
 from twinframe.mcp.names import list_some, suggest_model
 from twinframe.mcp.tool import Tool, Toolbox
 from twinframe.model.ids import build_model_name
-from twinframe.query.errors import find_nearest
 
 _CANDIDATES: Final = 500
 _PREFIX: Final = 3
-_LONGEST_ID: Final = 200
 _FIXED: Final[Mapping[type[TwinframeError], str]] = {
     InvalidContinuationToken: "Send the token unchanged with the same arguments, or start again "
     "without continuation_token.",
@@ -83,7 +81,7 @@ async def _find_twin(
             page_size=_CANDIDATES,
         )
         ids = [orjson.loads(row)["id"] for row in page.rows]
-        nearest = get_close_matches(wanted[:_LONGEST_ID], ids)
+        nearest = list_nearest(wanted, ids)
         if nearest:
             yield f"Did you mean {' or '.join(map(repr, nearest))}?"
             break

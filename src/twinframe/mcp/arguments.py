@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from twinframe.errors import ErrorDetail, InvalidArgument
+from twinframe.errors.nearest import find_nearest
 from twinframe.mcp.errors import BadArguments
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
@@ -157,8 +157,7 @@ def _find_nearest(name: str, known: list[str]) -> str | None:
     """NOTE: also finds `twinId` for `twin_id`, and `query` for a name with the same end."""
     folded = {each.replace("_", ""): each for each in known}
     plain = name[:100].replace("_", "").replace("-", "").lower()
-    found = get_close_matches(plain, folded, n=1, cutoff=0.6)
-    if found:
-        return folded[found[0]]
+    if near := find_nearest(plain, folded):
+        return folded[near]
     inside = [each for key, each in folded.items() if plain and (plain in key or key in plain)]
     return inside[0] if inside else None

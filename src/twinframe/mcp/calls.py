@@ -17,6 +17,7 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
 from twinframe.access.rates import CallerRates, Kind
 from twinframe.errors import QueryTimeout, TwinframeError
+from twinframe.errors.nearest import render_suggestion
 from twinframe.mcp.access import CURRENT_REQUEST_INFO, spend_call
 from twinframe.mcp.advice import build_advice
 from twinframe.mcp.arguments import parse_arguments, parse_values
@@ -28,7 +29,6 @@ from twinframe.mcp.errors import (
     clean_text,
 )
 from twinframe.mcp.tool import Answer, Tool, Toolbox
-from twinframe.query.errors import render_suggestion
 
 logger = logging.getLogger(__name__)
 

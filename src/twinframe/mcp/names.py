@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import find_nearest
 from twinframe.graph.models.outlines import Outlines
 from twinframe.model.ids import build_model_name
 from twinframe.model.values import JsonValue
-from twinframe.query.errors import find_nearest
 
 _MOST: Final = 5
 _LONGEST: Final = 200
@@ -39,7 +39,7 @@ def find_models(outlines: Outlines, given: Sequence[str]) -> frozenset[str]:
 def suggest_model(outlines: Outlines, name: str) -> str:
     """Return `; did you mean 'x'?` with the nearest interface, else how to find one."""
     by_name = {build_model_name(model_id): model_id for model_id in outlines.interfaces}
-    nearest = find_nearest(build_model_name(name)[:_LONGEST], by_name)
+    nearest = find_nearest(build_model_name(name), by_name)
     if nearest is not None:
         return f"; did you mean '{by_name[nearest]}'?"
     return "; search_models finds interfaces by words."
@@ -51,7 +51,7 @@ def warn_of_relationships(outlines: Outlines, given: Iterable[str]) -> list[Json
     warnings: list[JsonValue] = []
     for name in given:
         if name not in known:
-            nearest = find_nearest(name[:_LONGEST], known)
+            nearest = find_nearest(name, known)
             hint = f"; did you mean '{nearest}'?" if nearest else "; describe_graph shows them."
             warnings.append(f"No stored model has the relationship {name[:_LONGEST]!r}{hint}")
     return warnings

@@ -19,10 +19,10 @@ from mcp_types import (
 )
 
 from twinframe.errors import InvalidArgument, MissingArgument
+from twinframe.errors.nearest import render_suggestion
 from twinframe.mcp.describing import read_digest
 from twinframe.mcp.errors import clean_text
 from twinframe.mcp.tool import Toolbox
-from twinframe.query.errors import render_suggestion
 
 _DIGEST_TOKENS: Final = 2000
 _LONGEST: Final = 4000
@@ -60,7 +60,7 @@ async def get_prompt(box: Toolbox, name: str, given: Mapping[str, str]) -> GetPr
     template = _TEMPLATES.get(name)
     if template is None:
         raise InvalidArgument(
-            f"There is no prompt {name[:100]!r}{render_suggestion(name[:100], _TEMPLATES)}"
+            f"There is no prompt {name[:100]!r}{render_suggestion(name, _TEMPLATES)}"
         )
     _check(template.prompt, given)
     for permission in template.permissions:
@@ -79,7 +79,7 @@ def _check(prompt: Prompt, given: Mapping[str, str]) -> None:
         if name not in known:
             raise InvalidArgument(
                 f"The prompt {prompt.name} has no argument {name[:100]!r}"
-                f"{render_suggestion(name[:100], known)}"
+                f"{render_suggestion(name, known)}"
             )
     for name, argument in known.items():
         if argument.required and not given.get(name, "").strip():

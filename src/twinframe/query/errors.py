@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from twinframe.errors import QueryInvalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from twinframe.query.spans import Span
 
 _EXCERPT_WIDTH = 100
@@ -104,21 +101,3 @@ def build_excerpt(text: str, offset: int) -> str:
     # NOTE: one blank for each control character keeps the caret in its column.
     shown = "".join(char if char.isprintable() else " " for char in text[left:right])
     return f"{prefix}{shown}{suffix}\n{' ' * (len(prefix) + offset - left)}^"
-
-
-def find_nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the nearest of the `known` names, ignoring letter case, if one is near."""
-    candidates = list(known)
-    nearest = get_close_matches(name, candidates, n=1)
-    if not nearest:
-        folded = {candidate.casefold(): candidate for candidate in candidates}
-        nearest = [
-            folded[hit] for hit in get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
-        ]
-    return nearest[0] if nearest else None
-
-
-def render_suggestion(name: str, known: Iterable[str]) -> str:
-    """Render `; did you mean 'x'?` with the nearest of the `known` names, or nothing."""
-    nearest = find_nearest(name, known)
-    return "" if nearest is None else f"; did you mean '{nearest}'?"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from twinframe.errors import ErrorDetail, PluginError, SettingsError
+from twinframe.errors.nearest import find_nearest
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
 from twinframe.graph.events.recorder import build_source
 from twinframe.hooks.drivers import Plugin
@@ -16,7 +17,7 @@ from twinframe.hooks.event_sinks.base import EventSink
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.sections import read_section_class
 from twinframe.settings import Section
-from twinframe.settings.shape import find_nearest, read_keys, render_key, render_type
+from twinframe.settings.shape import read_keys, render_key, render_type
 
 _ROOT: Final = ("Events", "Endpoints")
 _OWN: Final = ("Type", "Form", "Hosted")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -58,13 +57,6 @@ def read_keys(model: type[Section]) -> dict[str, Key]:
         name = info.alias or field
         keys[name.casefold()] = Key(name, info, _as_section(info.annotation))
     return keys
-
-
-def find_nearest(name: str, known: list[str]) -> str:
-    """Return the name in `known` that `name` was probably meant to be, or empty."""
-    by_fold = {candidate.casefold(): candidate for candidate in known}
-    found = get_close_matches(name.casefold(), list(by_fold), n=1, cutoff=0.6)
-    return by_fold[found[0]] if found else ""
 
 
 def render_key(path: KeyPath) -> str:

@@ -13,8 +13,9 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from twinframe.errors import ErrorDetail, PluginError, SettingsError
+from twinframe.errors.nearest import find_nearest
 from twinframe.settings.section import Section
-from twinframe.settings.shape import Key, KeyPath, find_nearest, read_keys, render_key, render_type
+from twinframe.settings.shape import Key, KeyPath, read_keys, render_key, render_type
 from twinframe.settings.tree import Settings
 
 ROOT = ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import render_hint
 from twinframe.storage.control import (
     MOST_VALUES,
     Comparison,
@@ -160,7 +160,4 @@ def _check_kind(kind: RecordKind) -> None:
 
 
 def _render_unknown(noun: str, name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    near = get_close_matches(name, names, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"Declared are: {', '.join(names) or 'none'}."
-    return f"There is no {noun} named {name!r}. {hint}"
+    return f"There is no {noun} named {name!r}. {render_hint(name, known, 'Declared are:')}"

@@ -5,7 +5,6 @@ The expression is the text that the compiler renders for a property, or SQLite w
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 import apsw
 
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import find_nearest
 from twinframe_storage_sqlite.json_paths import render_path
 from twinframe_storage_sqlite.statements import SqlValue
 
@@ -56,8 +56,8 @@ def drop_index(connection: apsw.Connection, name: str) -> None:
     """Drop the index of the property `name`. Raises `InvalidArgument` when there is none."""
     names = {each: index for index, each in _read_names(connection).items()}
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        near = find_nearest(name, names)
+        hint = f" Did you mean {near!r}?" if near else ""
         raise InvalidArgument(f"The property {name!r} has no index.{hint}")
     connection.execute(f"DROP INDEX {names[name]}").fetchall()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 from twinframe.control.records.actors import parse_email
 from twinframe.control.records.names import parse_name
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import render_hint
 from twinframe.model.values import JsonValue
 
 _MEMBERS: Final = ("name", "email", "details")
@@ -36,8 +36,7 @@ def parse_account(body: JsonValue) -> AccountDraft:
         raise InvalidArgument("The body must be a JSON object with name and email.")
     for member in body:
         if member not in _MEMBERS:
-            near = get_close_matches(member, _MEMBERS, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(_MEMBERS)}."
+            hint = render_hint(member, _MEMBERS, "It has")
             raise InvalidArgument(f"A billing account has no member {member[:100]!a}. {hint}")
     return AccountDraft(
         parse_name("a billing account", _read_text(body, "name")),

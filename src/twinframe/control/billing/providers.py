@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from typing import ClassVar, Final
 
 from twinframe.control.billing.accounts import BillingAccount
 from twinframe.errors import ConfigurationError, PluginError, TwinframeError
+from twinframe.errors.nearest import render_hint
 
 GROUP: Final = "twinframe.billing_provider"
 """The entry points whose classes, called without arguments, are providers."""
@@ -75,8 +75,7 @@ class ProviderRegistry:
         """
         if (found := self._providers.get(name)) is not None:
             return found
-        near = get_close_matches(name, self._providers, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(self._providers)}."
+        hint = render_hint(name, self._providers)
         raise ConfigurationError(f"Billing__Provider: there is no provider {name!r}. {hint}")
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
 from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntry
 from twinframe.errors import ConfigurationError, InvalidArgument, StorageError
+from twinframe.errors.nearest import render_hint
 from twinframe.hooks.installation import Installation
 from twinframe.storage.backups import Backups, remove_unfinished
 from twinframe.storage.base import GraphStore
@@ -96,8 +96,7 @@ def find_backup(directory: Path, name: str) -> Path:
         return known[name.removesuffix(_SUFFIX)]
     if Path(name).is_file():
         return Path(name)
-    near = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known) or 'none'}."
+    hint = render_hint(name, known, "There are:")
     raise InvalidArgument(f"There is no backup {name!r} of this graph. {hint}")
 
 

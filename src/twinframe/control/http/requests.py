@@ -16,10 +16,10 @@ from pydantic_core import ErrorDetails
 from twinframe.control.records.idempotency import RequestKey, parse_request_key
 from twinframe.control.records.listing import Slice
 from twinframe.errors import ErrorDetail, InvalidArgument, ValidationFailed
+from twinframe.errors.nearest import render_hint
 from twinframe.http.bodies import check_count
 from twinframe.http.guard import read_raw_path
 from twinframe.http.messages import JSON_TYPES, check_media_type, read_exchange
-from twinframe.http.parameters import render_hint
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.settings import ControlSettings
 
@@ -91,7 +91,8 @@ def read_choice(request: Request, name: str, known: Collection[str], default: st
     """
     text: str = request.get_param(name) or default
     if text not in known:
-        raise InvalidArgument(f"{name} is not {text[:100]!r}. {render_hint(text, known)}")
+        hint = render_hint(text, sorted(known))
+        raise InvalidArgument(f"{name} is not {text[:100]!r}. {hint}")
     return text
 
 

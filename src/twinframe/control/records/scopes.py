@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from twinframe.control.records.states import ResourceState
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import render_hint
 from twinframe.storage.control import ControlSession, Record
 
 ScopeType: TypeAlias = Literal["platform", "organization", "project", "resource", "service"]
@@ -60,8 +60,7 @@ def parse_scope(scope_type: str, scope_id: str) -> Scope:
     """Return the scope of this type and id. Raises `InvalidArgument` for an unknown type."""
     known = get_args(ScopeType)
     if scope_type not in known:
-        near = difflib.get_close_matches(scope_type, known, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+        hint = render_hint(scope_type, known, "There are")
         raise InvalidArgument(f"{scope_type[:100]!r} is no type of scope. {hint}")
     return Scope(cast("ScopeType", scope_type), scope_id)
 

@@ -7,11 +7,11 @@ import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final, TypeVar, cast
 
 from twinframe.control.records.names import parse_id, parse_name
 from twinframe.errors import ErrorDetail, InputError, LimitExceeded, ValidationFailed
+from twinframe.errors.nearest import render_hint
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits, parse_json
@@ -197,9 +197,7 @@ def read_member_text(text: str, member: str) -> str | None:
 
 
 def _render_unknown(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(known)}."
-    return f"is no member of this body. {hint}"
+    return f"is no member of this body. {render_hint(name, known)}"
 
 
 def _skip_blanks(text: str, at: int) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from twinframe.control.records.documents import PROJECTS
@@ -42,6 +41,7 @@ from twinframe.errors import (
     InvalidArgument,
     ValidationFailed,
 )
+from twinframe.errors.nearest import render_hint
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
 from twinframe.storage.control import (
@@ -301,8 +301,7 @@ def parse_status(text: str) -> ResourceState:
     """Return the state of this name. Raises `InvalidArgument` with the nearest known name."""
     if text in list(ResourceState):
         return ResourceState(text)
-    near = get_close_matches(text, list(ResourceState), n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(ResourceState)}."
+    hint = render_hint(text, ResourceState, "There are")
     raise InvalidArgument(f"{text[:100]!r} is no status of a resource. {hint}")
 
 

@@ -5,7 +5,6 @@ The page `docs/reference/roles.md` is generated from them.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import Final
 
 from twinframe.access.permission_grammar import Grant, Permission, parse_grant, parse_permission
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import render_hint
 
 CONTROL_PERMISSIONS: Final[Mapping[str, str]] = {
     "organizations/create": "create organizations (of effect at the platform alone)",
@@ -177,8 +177,7 @@ def _parse_known(text: str) -> Grant:
         return grant
     wildcards = {f"{name.rpartition('/')[0]}/*" for name in _KNOWN}
     names = [*_KNOWN, *sorted(wildcards - {_WHOLE})]
-    near = difflib.get_close_matches(text, names, n=1, cutoff=0.5)
-    hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names)}."
+    hint = render_hint(text, names, "There are", cutoff=0.5)
     raise InvalidArgument(f"{text[:200]!r} is no permission. {hint}")
 
 

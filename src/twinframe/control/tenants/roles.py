@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -25,6 +24,7 @@ from twinframe.control.tenants.audit import AuditTrail, find_time
 from twinframe.control.tenants.catalogue import BUILT_IN_ROLES, parse_role_permissions
 from twinframe.control.tenants.delegation import check_held, check_revocable, list_beyond
 from twinframe.errors import ControlConflict, ControlNotFound, InvalidArgument
+from twinframe.errors.nearest import render_hint
 from twinframe.storage.control import (
     Comparison,
     Condition,
@@ -195,8 +195,7 @@ def find_role_key(session: ControlSession, organization_id: str, role: str) -> s
     key = build_role_key(organization_id, role)
     if organization_id and session.read(kinds.ROLE.name, key) is not None:
         return key
-    near = difflib.get_close_matches(role, BUILT_IN_ROLES, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"Built in are {', '.join(BUILT_IN_ROLES)}."
+    hint = render_hint(role, BUILT_IN_ROLES, "Built in are")
     raise InvalidArgument(f"There is no role {role[:100]!r} here. {hint}")
 
 

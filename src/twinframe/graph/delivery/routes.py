@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 from twinframe.errors import (
@@ -21,6 +20,7 @@ from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,
 )
+from twinframe.errors.nearest import find_nearest
 from twinframe.graph.background.leases import delete_free_lease
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.deliverer import RouteKind
@@ -276,8 +276,8 @@ class EventRoutes:
         if self._endpoints.find(name, hosted=self._hosted) is not None:
             return
         names = self._endpoints.list_names(hosted=self._hosted)
-        near = get_close_matches(name, names, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        near = find_nearest(name, names)
+        hint = f" Did you mean {near}?" if near else ""
         raise EventRouteEndpointInvalid(
             f"Endpoint {name[:100]!a} provided in the route does not exist.{hint} "
             f"Known are: {self._render_endpoints()}."

@@ -12,10 +12,11 @@ from typing import Final
 import orjson
 
 from twinframe.errors import QueryInvalid
+from twinframe.errors.nearest import find_nearest
 from twinframe.model.ids import MODEL_LABEL, TWIN_LABEL, build_model_name
 from twinframe.query.adt.errors import AdtSource
 from twinframe.query.algebra import Operator
-from twinframe.query.errors import Source, find_nearest, find_position
+from twinframe.query.errors import Source, find_position
 from twinframe.query.language import Language
 from twinframe.query.plan.mentions import Mention, MentionKind, find_mentions
 from twinframe.query.spans import Span

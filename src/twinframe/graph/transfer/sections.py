@@ -9,12 +9,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Final, cast
 
 import orjson
 
 from twinframe.errors import ImportFileInvalid
+from twinframe.errors.nearest import find_nearest
 from twinframe.model.values import JsonValue
 
 VERSION: Final = "1.0.0"
@@ -97,10 +97,10 @@ def parse_section(document: JsonValue) -> Section | None:
         return Section(name)
     except ValueError:
         names = [each.value for each in ORDER]
-        near = get_close_matches(str(name), names, 1)
+        near = find_nearest(str(name), names)
         raise ImportFileInvalid(
             f"There is no section {name!a}; "
-            + (f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}.")
+            + (f"did you mean {near}?" if near else f"there are {', '.join(names)}.")
         ) from None
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from twinframe.errors import InvalidArgument, OperationRefused, TwinframeError
+from twinframe.errors.nearest import find_nearest
 from twinframe.graph.twins.commands import Command
 from twinframe.graph.twins.relationship_commands import (
     parse_delete_relationship,
@@ -187,6 +187,5 @@ def _build_end(name: JsonValue, known: tuple[str, ...]) -> str:
     """Return the end of a sentence: the nearest of the known names, or its full stop."""
     if not isinstance(name, str):
         return "."
-    # SEC: the comparison takes time quadratic in the length.
-    nearest = get_close_matches(name[:40], known, n=1)
-    return f"; did you mean {nearest[0]}?" if nearest else "."
+    nearest = find_nearest(name, known)
+    return f"; did you mean {nearest}?" if nearest else "."

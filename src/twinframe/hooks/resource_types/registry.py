@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 
 from twinframe.errors import InvalidArgument, PluginError
+from twinframe.errors.nearest import render_hint
 from twinframe.hooks.resource_types.base import ResourceType
 
 
@@ -27,8 +27,7 @@ class ResourceTypeRegistry:
         """Return the type of this name. Raises `InvalidArgument` with the nearest known name."""
         if (found := self._types.get(name)) is not None:
             return found
-        near = get_close_matches(name, self._types, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(self._types)}."
+        hint = render_hint(name, self._types)
         raise InvalidArgument(f"There is no resource type {name!r}. {hint}")
 
     def __iter__(self) -> Iterator[ResourceType]:

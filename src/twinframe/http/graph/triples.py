@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from difflib import get_close_matches
 from urllib.parse import parse_qs
 
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument, SparqlInvalid
+from twinframe.errors.nearest import find_nearest
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.errors import RouteNotFound, UnsupportedMediaType
 from twinframe.http.messages import read_exchange
@@ -127,8 +126,8 @@ def _read_content(request: Request) -> Content:
     names = [one.value for one in Content]
     if text in names:
         return Content(text)
-    near: Sequence[str] = get_close_matches(text, names, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = find_nearest(text, names)
+    hint = f" Did you mean {near}?" if near else ""
     raise InvalidArgument(f"content must be one of {', '.join(names)}, not {text!a}.{hint}")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from twinframe.errors import QueryInvalid
+from twinframe.errors.nearest import find_nearest
 
 _MOST_TEXT = 80
 _MOST_NAMES = 40
@@ -26,10 +26,8 @@ def build_overflow(message: str) -> QueryInvalid:
 def build_name_error(what: str, name: str, known: Iterable[str]) -> QueryInvalid:
     """Build the error for an unknown name of a `what`, with the nearest of the `known` names."""
     names, shown = sorted(known), shorten(name)
-    by_letters = {one.casefold(): one for one in names}
-    near = difflib.get_close_matches(shown.casefold(), by_letters, n=1)
-    if near:
-        hint = f"Did you mean {by_letters[near[0]]!r}?"
+    if near := find_nearest(shown, names):
+        hint = f"Did you mean {near!r}?"
     elif len(names) <= _MOST_NAMES:
         hint = f"Known: {', '.join(names)}."
     else:

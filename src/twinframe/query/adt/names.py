@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from twinframe.errors.nearest import render_suggestion
 from twinframe.query import algebra as al
-from twinframe.query.errors import render_suggestion
 from twinframe.query.spans import Span
 
 if TYPE_CHECKING:

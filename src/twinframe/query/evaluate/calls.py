@@ -6,11 +6,11 @@ Arguments arrive compiled, as closures over their value and over their presence.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Final
 
 from twinframe.errors import QueryInvalid
+from twinframe.errors.nearest import find_nearest
 from twinframe.model.comparison import read_text
 from twinframe.model.values import Value
 from twinframe.query.evaluate.functions import FUNCTIONS
@@ -71,8 +71,8 @@ def _check(value: Value, run: Run) -> Value:
 
 
 def _refuse_name(name: str) -> QueryInvalid:
-    near = difflib.get_close_matches(name, FUNCTIONS, n=1)
-    hint = f" Did you mean {near[0]}()?" if near else ""
+    near = find_nearest(name, FUNCTIONS)
+    hint = f" Did you mean {near}()?" if near else ""
     return QueryInvalid(f"There is no function {name}().{hint}", detail="UnknownFunction")
 
 

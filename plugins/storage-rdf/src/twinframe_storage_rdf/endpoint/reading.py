@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Final
 
 from twinframe.errors import LimitExceeded, SparqlInvalid
+from twinframe.errors.nearest import find_nearest
 from twinframe.storage.triples import QueryForm, SparqlLimits, SparqlQuery
 from twinframe_storage_rdf.endpoint.tokens import Kind, Token, build_error, iterate_tokens
 from twinframe_storage_rdf.endpoint.words import WORDS
@@ -187,8 +187,8 @@ class _Reading:
         if self.form is None:
             self._take_first(token, word)
         elif word not in WORDS:
-            near = get_close_matches(word, WORDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            near = find_nearest(word, WORDS)
+            hint = f"; did you mean {near}?" if near else ""
             message = f"{token.text!a} is no word of SPARQL 1.1{hint}"
             raise build_error(self.text, token.start, message)
         elif word == "FROM":
@@ -206,8 +206,8 @@ class _Reading:
         elif word in _FORMS:
             self.form = QueryForm(word)
         else:
-            near = get_close_matches(word, _FORMS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            near = find_nearest(word, _FORMS)
+            hint = f"; did you mean {near}?" if near else ""
             raise build_error(self.text, token.start, f"expected one of {', '.join(_FORMS)}{hint}")
 
     def _take_pending(self, token: Token) -> None:

@@ -12,13 +12,14 @@ from typing import Final, NoReturn
 
 from twinframe.dtdl.dtmi import is_dtmi
 from twinframe.errors import EventRouteFilterInvalid, QueryInvalid
+from twinframe.errors.nearest import render_suggestion
 from twinframe.graph.events.filters import ast
 from twinframe.model.values import JsonValue
 from twinframe.query.adt.lexer import read_tokens
 from twinframe.query.cypher.parser.cursor import Cursor
 from twinframe.query.cypher.size import take_tokens
 from twinframe.query.cypher.tokens import NAMES, Token, TokenKind
-from twinframe.query.errors import Source, render_suggestion
+from twinframe.query.errors import Source
 from twinframe.query.options import FrontEndOptions
 
 _OPTIONS: Final = FrontEndOptions(max_words=1000, max_constants=1000, max_depth=32, max_height=64)

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, assert_never
 
+from twinframe.errors.nearest import render_suggestion
 from twinframe.query.algebra import BinaryOperator, PathKind, SubplanKind
 from twinframe.query.cypher import ast
 from twinframe.query.cypher import static_types as t
@@ -27,7 +28,6 @@ from twinframe.query.cypher.scope.operators import (
     infer_unary,
 )
 from twinframe.query.cypher.static_types import LOGICAL, UNKNOWN, Kind, StaticType
-from twinframe.query.errors import render_suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
