@@ -48,7 +48,6 @@ PREDEFINED[SCALED_DECIMAL] = ObjectSchema(
     MappingProxyType({"value": PrimitiveSchema("decimal"), "scale": PrimitiveSchema("short")}),
 )
 
-
 MAX_DEPTH = 50
 """How deep schemas are built inside each other; beyond, a reference stands for the schema."""
 

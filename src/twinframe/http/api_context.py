@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from twinframe.access.permission_grammar import Permission
 from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import Discovery
 from twinframe.http.explorer import Explorer
 from twinframe.http.links import Links
-from twinframe.http.ports import GraphUseCases
 from twinframe.model.json import JsonLimits
+
+if TYPE_CHECKING:  # a token server imports this module and has no graph
+    from twinframe.graph import Graph
 
 
 def never() -> bool:
@@ -45,6 +48,6 @@ class GraphApiContext(ApiContext):
     `permissions` are all those its operations need; `bodies` parses request bodies.
     """
 
-    graph: GraphUseCases
+    graph: Graph
     bodies: Bodies
     permissions: tuple[Permission, ...]

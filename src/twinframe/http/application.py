@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import falcon
 from falcon.asgi import App, Request, Response
@@ -18,12 +18,11 @@ import twinframe
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
 from twinframe.errors import StorageBusy, StorageError, TwinframeError
+from twinframe.graph import Graph
 from twinframe.http.access import AccessLayer, guard_responder, list_permissions
-from twinframe.http.access_log import AccessLog
 from twinframe.http.api_context import ApiContext, GraphApiContext, never
 from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import WELL_KNOWN, Discovery, Resource
-from twinframe.http.discovery_routes import read_document as read_protected_resource
 from twinframe.http.errors import (
     JSON,
     ErrorAnswer,
@@ -32,23 +31,54 @@ from twinframe.http.errors import (
     build_http_answer,
     build_status,
 )
-from twinframe.http.exchange import Asgi, Scope
+from twinframe.http.exchange import Asgi, Receive, Scope, Send
 from twinframe.http.explorer import Explorer
 from twinframe.http.guard import Guard, logger
+from twinframe.http.line_log import AccessLog
 from twinframe.http.links import Links
 from twinframe.http.messages import read_exchange, write_no_content
-from twinframe.http.mount import Mount, Mounted
 from twinframe.http.openapi import build_document
 from twinframe.http.operations import Route
 from twinframe.http.parameters import refuse_unknown
-from twinframe.http.ports import GraphUseCases
 from twinframe.http.preconditions import refuse_conditions
 from twinframe.http.rates import find_kind, limit_responder
 from twinframe.http.routes import ROUTES
 from twinframe.http.routing import BoundResponder, TableRouter
+from twinframe.http.service_routes import read_protected_resource
 from twinframe.model.json import JsonLimits
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import AuthenticationSettings, CorsSettings, Settings
+
+
+class Mounted(Protocol):
+    """An ASGI server beside the API that authenticates its own requests."""
+
+    def serves(self, scope: Scope) -> bool:
+        """Return whether a request is for this server."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+    def begin_drain(self) -> None:
+        """End answers that would not end by themselves."""
+
+
+class Mount:
+    """ASGI application that passes `mounted` its requests, and all others and the lifespan to
+    `app`.
+    """
+
+    def __init__(self, app: Asgi, mounted: Mounted) -> None:
+        self._app = app
+        self._mounted = mounted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope."""
+        if scope["type"] == "http" and self._mounted.serves(scope):
+            await self._mounted(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
 
 Hook = Callable[[], Awaitable[None]]
 Probe = Callable[[], Awaitable[bool]]
@@ -74,7 +104,7 @@ _EXPOSED = (
 
 
 def build_application(
-    graph: GraphUseCases,
+    graph: Graph,
     settings: Settings,
     *,
     gate: Gate | None = None,

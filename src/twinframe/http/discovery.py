@@ -8,14 +8,14 @@ and only if its Host is a known name of the service.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import orjson
 
-from twinframe.http.errors import ErrorAnswer, RouteNotFound
+from twinframe.http.errors import JSON, ErrorAnswer, RouteNotFound
 from twinframe.http.exchange import Exchange
 from twinframe.http.links import Links
-from twinframe.http.unauthorized import build_unauthorized, choose_text
-from twinframe.settings import Settings
+from twinframe.settings import AuthenticationSettings, Settings
 
 WELL_KNOWN = ".well-known"
 DOCUMENT = "oauth-protected-resource"
@@ -118,3 +118,28 @@ class Discovery:
         home = exchange.target.base if self._home is None else self._home
         address = self.build_address(exchange, home)
         return build_unauthorized(self._text, address)
+
+
+REALM: Final = "mcp"
+
+_TOKEN_TEXT = "Authentication required. Please provide a valid Bearer token."  # noqa: S105
+_KEY_TEXT = "Authentication required. Please provide a valid API key in the header X-API-Key."
+_BOTH_TEXT = "Authentication required. Please provide a valid Bearer token or X-API-Key."
+
+
+def choose_text(authentication: AuthenticationSettings) -> str:
+    """Return the text that names the kinds of credentials these settings accept."""
+    if authentication.takes_tokens and authentication.takes_api_keys:
+        return _BOTH_TEXT
+    return _KEY_TEXT if authentication.takes_api_keys else _TOKEN_TEXT
+
+
+def build_unauthorized(text: str, address: str) -> ErrorAnswer:
+    """Return the 401 answer; `address` is the URL of the resource's metadata document."""
+    body = {"error": "unauthorized", "error_description": text, "resource_metadata": address}
+    headers = (
+        ("content-type", JSON),
+        ("www-authenticate", f'Bearer realm="{REALM}", resource_metadata="{address}"'),
+        ("cache-control", "no-store"),
+    )
+    return ErrorAnswer(401, orjson.dumps(body), headers)

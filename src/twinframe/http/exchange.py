@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, Final, NamedTuple, cast
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
@@ -14,7 +14,6 @@ from twinframe.access.gate import Gate
 from twinframe.access.permissions import Caller
 from twinframe.http.errors import BodyTooLarge, ClientDisconnected, UnsupportedMediaType
 from twinframe.http.paths import Target
-from twinframe.http.traceparent import find_traceparent
 from twinframe.http.whole_answer import DONE, find_cycle, is_whole, write_whole
 from twinframe.runtime.memory import Hold
 
@@ -244,3 +243,40 @@ class Exchange:
         """Return when the client has gone. Call it only after the whole body was read."""
         while (await self._receive())["type"] != "http.disconnect":
             continue
+
+
+_NAME: Final = b"traceparent"
+
+# SPEC: W3C Trace Context section 3.2.2; version ff and all-zero ids are invalid. A version above 00
+# may have more fields after these; of its flags only `sampled` is defined.
+_FORM: Final = re.compile(
+    rb"(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?"
+)
+_SAMPLED: Final = 1
+
+
+class _TraceParent(NamedTuple):
+    """A valid header: `text` is the header to send on, in version 00."""
+
+    trace_id: bytes
+    text: str
+
+
+def _parse_traceparent(value: bytes) -> _TraceParent | None:
+    """Return the trace context of a header's value, or None if it is not well formed."""
+    found = _FORM.fullmatch(value)
+    if found is None:
+        return None
+    version, trace_id, parent_id, flags, more = found.groups()
+    if version == b"00":
+        if more is not None:
+            return None
+    else:
+        flags = b"%02x" % (int(flags, 16) & _SAMPLED)
+    return _TraceParent(trace_id, (b"00-%b-%b-%b" % (trace_id, parent_id, flags)).decode("ascii"))
+
+
+def find_traceparent(headers: Iterable[tuple[bytes, bytes]]) -> _TraceParent | None:
+    """Return the trace context of a request; None without the header or if it is repeated."""
+    values = [value for name, value in headers if name == _NAME]
+    return _parse_traceparent(values[0]) if len(values) == 1 else None

@@ -16,9 +16,9 @@ from time import perf_counter, time
 from urllib.parse import quote
 
 from twinframe.errors import TwinframeError
-from twinframe.http.access_log import AccessEntry, AccessLog
 from twinframe.http.errors import BadRequestTarget, ErrorAnswer, ServiceEnding, build_answer
 from twinframe.http.exchange import SCOPE_KEY, Asgi, Exchange, Message, Receive, Scope, Send
+from twinframe.http.line_log import AccessEntry, AccessLog
 from twinframe.http.paths import TargetParser, check_query
 from twinframe.runtime.instruments.base import CURRENT_TRACE
 from twinframe.runtime.memory import MemoryAccount

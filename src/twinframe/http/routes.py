@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from twinframe.http.graph import components, models, query, relationships, schemas, telemetry, twins
-from twinframe.http.graph.bulk_routes import BULK_ROUTES
-from twinframe.http.graph.event_routes import EVENT_ROUTES
-from twinframe.http.graph.job_routes import JOB_ROUTES
+from twinframe.http.graph import models, query, relationships, schemas, twins
+from twinframe.http.graph.bulk import BULK_ROUTES
+from twinframe.http.graph.events import EVENT_ROUTES
+from twinframe.http.graph.jobs import JOB_ROUTES
 from twinframe.http.graph.permissions import PERMISSION_ROUTES
-from twinframe.http.graph.triple_routes import TRIPLE_ROUTES
+from twinframe.http.graph.triples import TRIPLE_ROUTES
 from twinframe.http.operations import Answer, Body, Parameter, Route
 from twinframe.http.service_routes import SERVICE_ROUTES
 
@@ -50,7 +50,6 @@ _TWINS = "/digitaltwins/{twin_id}"
 _COMPONENT = _TWINS + "/components/{component}"
 _RELATIONSHIPS = _TWINS + "/relationships"
 _EDGE = _RELATIONSHIPS + "/{relationship_id}"
-
 
 _TWIN_ROUTES = (
     Route(
@@ -108,7 +107,7 @@ _TWIN_ROUTES = (
         "DigitalTwins_GetComponent",
         "Read a component",
         "digitaltwins/read",
-        components.read_component,
+        twins.read_component,
         Answer(200, "The component.", schemas.DigitalTwinComponent, _ETAG),
         "Twins",
         errors={404: "DigitalTwinNotFound, ComponentNotFound"},
@@ -119,7 +118,7 @@ _TWIN_ROUTES = (
         "DigitalTwins_UpdateComponent",
         "Patch a component",
         "digitaltwins/write",
-        components.patch_component,
+        twins.patch_component,
         _PATCHED,
         "Twins",
         (_IF_MATCH, _IF_OTHER),
@@ -132,7 +131,7 @@ _TWIN_ROUTES = (
         "DigitalTwins_SendTelemetry",
         "Send telemetry of a twin",
         "digitaltwins/write",
-        telemetry.publish_telemetry,
+        twins.publish_telemetry,
         _NO_CONTENT,
         "Telemetry",
         _TELEMETRY,
@@ -145,7 +144,7 @@ _TWIN_ROUTES = (
         "DigitalTwins_SendComponentTelemetry",
         "Send telemetry of a component",
         "digitaltwins/write",
-        telemetry.publish_telemetry,
+        twins.publish_telemetry,
         _NO_CONTENT,
         "Telemetry",
         _TELEMETRY,

@@ -20,11 +20,10 @@ from mcp.server.auth.provider import AccessToken
 from twinframe.access.gate import Gate, RequestInfo
 from twinframe.access.permission_grammar import WILDCARD, Permission
 from twinframe.access.permissions import Caller
+from twinframe.http.discovery import REALM, build_unauthorized, choose_text
 from twinframe.http.errors import JSON, ErrorAnswer
-from twinframe.http.exchange import SCOPE_KEY, Exchange, Scope
+from twinframe.http.exchange import SCOPE_KEY, Exchange, Scope, find_traceparent
 from twinframe.http.guard import read_raw_path
-from twinframe.http.traceparent import find_traceparent
-from twinframe.http.unauthorized import REALM, build_unauthorized, choose_text
 from twinframe.mcp.access import CURRENT_CALLER, CURRENT_REQUEST_INFO
 from twinframe.runtime.instruments.base import CURRENT_REQUEST, CURRENT_TRACE
 from twinframe.settings import Settings

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from twinframe.http.errors import ErrorAnswer, render_envelope
 from twinframe.http.exchange import Scope
-from twinframe.http.hosts import KnownHosts
+from twinframe.http.links import KnownHosts
 from twinframe.settings import Settings
 
 Header = tuple[bytes, bytes]

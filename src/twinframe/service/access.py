@@ -12,7 +12,7 @@ from twinframe.access.authentication.port import AnyOf, Authenticator
 from twinframe.access.gate import Gate, log_refusal
 from twinframe.errors import SettingsError
 from twinframe.hooks.installation import Installation
-from twinframe.http.audit_log import AuditLog
+from twinframe.http.line_log import AuditLog
 from twinframe.service.tokens import build_token_authenticator
 from twinframe.settings import Settings
 

@@ -13,11 +13,10 @@ from twinframe.graph.background.service import BackgroundService
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.hooks.installation import Installation, build_installation, load_installation
 from twinframe.hooks.triple_support import build_triple_support
-from twinframe.http.application import build_application
+from twinframe.http.application import Mounted, build_application
 from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import WELL_KNOWN
 from twinframe.http.guard import Guard
-from twinframe.http.mount import Mounted
 from twinframe.http.operations import Route
 from twinframe.http.routes import ROUTES
 from twinframe.http.sites import SiteServer

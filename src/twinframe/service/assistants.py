@@ -19,8 +19,8 @@ from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
 from twinframe.graph import Graph
 from twinframe.hooks.installation import Installation
-from twinframe.http.audit_log import AuditLog
 from twinframe.http.discovery import MCP_PATHS, Resource
+from twinframe.http.line_log import AuditLog
 from twinframe.settings import Settings
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from twinframe.control.resources.guarded import forget_access
 from twinframe.control.resources.provisioner import Provisioner, build_options
 from twinframe.errors import PluginError, SettingsError, TwinframeError
 from twinframe.hooks.installation import Installation
-from twinframe.http.audit_log import AuditLog
 from twinframe.http.guard import Guard
+from twinframe.http.line_log import AuditLog
 from twinframe.model.json import JsonLimits
 from twinframe.service.access import AccessService
 from twinframe.service.instruments import InstrumentService

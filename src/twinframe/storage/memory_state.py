@@ -22,7 +22,6 @@ from twinframe.storage.memory_maps import FrozenMap
 RelationshipKey = tuple[str, str]
 """(source id, relationship id)"""
 
-
 _VERSIONS: Final = itertools.count(1)
 """Numbers of model changes, for all graphs of the process: rolled-back ones do not recur."""
 

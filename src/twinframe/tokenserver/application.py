@@ -15,10 +15,10 @@ from authlib.oauth2.base import OAuth2Error
 from falcon.asgi import App, Request, Response
 
 from twinframe.errors import ConfigurationError, StorageError, TwinframeError
-from twinframe.http.access_log import AccessLog
 from twinframe.http.errors import MethodNotAllowed, build_status
 from twinframe.http.exchange import Asgi
 from twinframe.http.guard import Guard
+from twinframe.http.line_log import AccessLog
 from twinframe.http.messages import read_exchange, write_no_content
 from twinframe.http.routing import BoundResponder, TableRouter
 from twinframe.settings import ServerSettings, Settings

@@ -18,7 +18,7 @@ from twinframe.access.permission_grammar import parse_permission
 from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
 from twinframe.http.access import find_public
-from twinframe.http.audit_log import AuditLog, render_entry
+from twinframe.http.line_log import AuditLog, render_entry
 from twinframe.http.operations import SIGNED_IN
 from twinframe.http.routes import ROUTES
 

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from twinframe.http.access_log import AccessEntry, AccessLog, render_json, render_line
 from twinframe.http.guard import Guard
+from twinframe.http.line_log import AccessEntry, AccessLog, render_json, render_line
 from twinframe.settings import ServerSettings
 
 ENTRY = AccessEntry(1700000000.25, 0.0015, "GET", b"/models", 200, 42, b"id-1", "192.0.2.1")

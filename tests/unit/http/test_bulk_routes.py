@@ -17,8 +17,7 @@ from twinframe.errors import StorageFull, Unauthenticated
 from twinframe.graph import Graph
 from twinframe.graph.twins.transaction_operations import OPERATION_NAMES
 from twinframe.http.application import build_application
-from twinframe.http.graph.bulk import PERMISSIONS
-from twinframe.http.graph.bulk_schemas import AnyOperation
+from twinframe.http.graph.bulk import PERMISSIONS, AnyOperation
 from twinframe.http.routes import ROUTES
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore

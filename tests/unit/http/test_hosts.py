@@ -7,8 +7,7 @@ from typing import Any, cast
 import pytest
 
 from twinframe.http.exchange import Exchange
-from twinframe.http.hosts import KnownHosts, build_local_host
-from twinframe.http.links import Links
+from twinframe.http.links import KnownHosts, Links, build_local_host
 from twinframe.settings import Settings
 
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from twinframe.http.application import Mount
 from twinframe.http.exchange import Receive, Scope, Send
 from twinframe.http.guard import Guard
-from twinframe.http.mount import Mount
 from twinframe.settings import ServerSettings
 
 

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from twinframe.access.gate import AuditEntry, RequestInfo
 from twinframe.cli import main
 from twinframe.cli.console import write_problems
-from twinframe.http.access_log import AccessEntry, render_json, render_line
-from twinframe.http.audit_log import render_entry
+from twinframe.http.line_log import AccessEntry, render_entry, render_json, render_line
 from twinframe.runtime.diagnosis.findings import build_error, build_fine, build_warning
 from twinframe.service.logs import JsonFormatter, TextFormatter
 

@@ -15,6 +15,7 @@ import orjson
 
 import twinframe
 from twinframe.errors import GraphNotFound
+from twinframe.graph import Graph
 from twinframe.http.access import list_permissions
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.bodies import Bodies
@@ -23,7 +24,6 @@ from twinframe.http.explorer import Explorer
 from twinframe.http.links import Links
 from twinframe.http.openapi import build_document
 from twinframe.http.operations import Route
-from twinframe.http.ports import GraphUseCases
 from twinframe.model.json import JsonLimits
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
@@ -92,7 +92,7 @@ def build_hosted_edge(
     links = Links(settings, settings.mcp.resource_server_url)
     document = partial(_describe, routes, settings)
     return GraphApiContext(
-        graph=cast("GraphUseCases", NoGraph()),
+        graph=cast("Graph", NoGraph()),
         bodies=bodies or Bodies(settings, MemoryAccount()),
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
         links=links,

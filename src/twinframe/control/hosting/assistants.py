@@ -154,8 +154,7 @@ class HostedMcpEndpoint(McpEndpoint):
         access = OpenAccess(self._audit) if gate is None else GateAccess(gate)
         guard = AccessGuard(gate, self._settings)
         async with tenant.use() as api:
-            graph = cast("Graph", api.graph)
-            token = _SERVED.set(_Served(graph, guard, access, tenant.journal))
+            token = _SERVED.set(_Served(api.graph, guard, access, tenant.journal))
             try:
                 yield
             finally:

@@ -1,4 +1,4 @@
-"""Responders for bulk writes and transactions.
+"""Bulk writes and transactions, which the vendor does not have: shapes, responders and routes.
 
 A bulk request that could be parsed is answered with 200 and a result for each item. A refused
 transaction is answered as the single call of the operation at fault would be.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final, Literal
 
 import orjson
 from falcon.asgi import Request, Response
+from pydantic import Field
 
 from twinframe.errors import StorageError, TwinframeError
 from twinframe.graph.twins.bulk import ItemResult
@@ -19,9 +20,173 @@ from twinframe.http.access import authorize_parts
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.bodies import BodyLimit
 from twinframe.http.errors import build_answer, build_single
+from twinframe.http.graph.schemas import (
+    ETAG_EXAMPLE,
+    DigitalTwin,
+    ErrorBody,
+    PatchOperation,
+    Relationship,
+    Shape,
+)
 from twinframe.http.messages import read_conditions, read_exchange, read_json
+from twinframe.http.operations import Answer, Body, Parameter, Route
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
+
+_CONDITION = Field(None, alias="ifMatch", description="As `If-Match`.", examples=[ETAG_EXAMPLE])
+_NEW = Field(None, alias="ifNoneMatch", description="`*`: only create, never replace.")
+
+
+class BulkTwin(DigitalTwin):
+    """A twin as it is put, named by its `$dtId`."""
+
+    dt_id: str = Field(alias="$dtId")
+
+
+class BulkRelationship(Relationship):
+    """A relationship as it is put, named by `$sourceId` and `$relationshipId`."""
+
+    relationship_id: str = Field(alias="$relationshipId")
+    source_id: str = Field(alias="$sourceId")
+
+
+class ItemOutcome(Shape):
+    """What became of one item: `etag` when it was stored, else `error`, as a single PUT's."""
+
+    is_success: bool = Field(alias="isSuccess")
+    status: int = Field(description="The HTTP status of the same single PUT.")
+    etag: str | None
+    error_message: str | None = Field(alias="errorMessage")
+    error: ErrorBody | None
+
+
+class TwinOutcome(ItemOutcome):
+    """What became of one twin."""
+
+    digital_twin_id: str | None = Field(alias="digitalTwinId")
+
+
+class RelationshipOutcome(ItemOutcome):
+    """What became of one relationship."""
+
+    source_id: str | None = Field(alias="sourceId")
+    relationship_id: str | None = Field(alias="relationshipId")
+
+
+class _BulkResult(Shape):
+    success_count: int = Field(alias="successCount")
+    failure_count: int = Field(alias="failureCount")
+    has_failures: bool = Field(alias="hasFailures")
+
+
+class BulkTwinResult(_BulkResult):
+    """What became of each twin, in the order of the request."""
+
+    results: list[TwinOutcome]
+
+
+class BulkRelationshipResult(_BulkResult):
+    """What became of each relationship, in the order of the request."""
+
+    results: list[RelationshipOutcome]
+
+
+class _OfTwin(Shape):
+    twin_id: str = Field(alias="twinId")
+
+
+class _OfRelationship(Shape):
+    source_id: str = Field(alias="sourceId")
+    relationship_id: str = Field(alias="relationshipId")
+
+
+class PutTwinOperation(_OfTwin):
+    """Create or replace a twin."""
+
+    op: Literal["putTwin"]
+    document: DigitalTwin
+    if_none_match: Literal["*"] | None = _NEW
+    if_match: str | None = _CONDITION
+
+
+class PatchTwinOperation(_OfTwin):
+    """Patch a twin."""
+
+    op: Literal["patchTwin"]
+    patch: list[PatchOperation]
+    if_match: str | None = _CONDITION
+
+
+class DeleteTwinOperation(_OfTwin):
+    """Delete a twin that has no relationships by then."""
+
+    op: Literal["deleteTwin"]
+    if_match: str | None = _CONDITION
+
+
+class PatchComponentOperation(_OfTwin):
+    """Patch a component; the etag is the twin's."""
+
+    op: Literal["patchComponent"]
+    component: str
+    patch: list[PatchOperation]
+    if_match: str | None = _CONDITION
+
+
+class PutRelationshipOperation(_OfRelationship):
+    """Create or replace a relationship."""
+
+    op: Literal["putRelationship"]
+    document: Relationship
+    if_none_match: Literal["*"] | None = _NEW
+    if_match: str | None = _CONDITION
+
+
+class PatchRelationshipOperation(_OfRelationship):
+    """Patch the properties of a relationship."""
+
+    op: Literal["patchRelationship"]
+    patch: list[PatchOperation]
+    if_match: str | None = _CONDITION
+
+
+class DeleteRelationshipOperation(_OfRelationship):
+    """Delete a relationship."""
+
+    op: Literal["deleteRelationship"]
+    if_match: str | None = _CONDITION
+
+
+AnyOperation = Annotated[
+    PutTwinOperation
+    | PatchTwinOperation
+    | DeleteTwinOperation
+    | PatchComponentOperation
+    | PutRelationshipOperation
+    | PatchRelationshipOperation
+    | DeleteRelationshipOperation,
+    Field(discriminator="op"),
+]
+
+
+class Transaction(Shape):
+    """Operations that are applied in order, all of them or none."""
+
+    operations: list[AnyOperation]
+
+
+class OperationOutcome(Shape):
+    """What an operation made: the new etag, null for what was deleted."""
+
+    status: int = Field(description="The HTTP status of the same single call.")
+    etag: str | None
+
+
+class TransactionResult(Shape):
+    """What each operation made, in the order of the request."""
+
+    results: list[OperationOutcome]
+
 
 logger = logging.getLogger(__name__)
 
@@ -112,3 +277,59 @@ def _build_error(error: TwinframeError) -> tuple[int, dict[str, object]]:
     answer = build_answer(build_single(error))
     body: dict[str, dict[str, object]] = orjson.loads(answer.body)
     return answer.status, body["error"]
+
+
+_CONDITIONS = (
+    Parameter("If-None-Match", "header", "`*`: only create, never replace any."),
+    Parameter("If-Match", "header", "`*`, or the ETag that each must have: only replace."),
+)
+_TOO_LARGE = "RequestBodyTooLarge"
+_OPERATIONS = (
+    "InvalidArgument, InvalidRelationship, JsonPatchInvalid, LimitExceeded, ModelDecommissioned, "
+    "OperationNotAllowed, RelationshipsNotDeleted, ValidationFailed"
+)
+_ABSENT = "DigitalTwinNotFound, RelationshipNotFound, TargetDigitalTwinNotFound"
+
+BULK_ROUTES: Final[tuple[Route, ...]] = (
+    Route(
+        "POST",
+        "/digitaltwins",
+        "Bulk_PutTwins",
+        "Create or replace many twins",
+        "digitaltwins/write",
+        put_twins,
+        Answer(200, "What became of each.", BulkTwinResult),
+        "Bulk",
+        _CONDITIONS,
+        Body(list[BulkTwin]),
+        {400: "InvalidArgument, LimitExceeded", 413: _TOO_LARGE},
+        is_strict=True,
+    ),
+    Route(
+        "POST",
+        "/relationships",
+        "Bulk_PutRelationships",
+        "Create or replace many relationships",
+        "digitaltwins/relationships/write",
+        put_relationships,
+        Answer(200, "What became of each.", BulkRelationshipResult),
+        "Bulk",
+        _CONDITIONS,
+        Body(list[BulkRelationship]),
+        {400: "InvalidArgument, LimitExceeded", 413: _TOO_LARGE},
+        is_strict=True,
+    ),
+    Route(
+        "POST",
+        "/$transaction",
+        "Transactions_Run",
+        "Apply several writes, all or none; each needs its own permission too",
+        "digitaltwins/write",
+        run_transaction,
+        Answer(200, "What each operation made.", TransactionResult),
+        "Bulk",
+        body=Body(Transaction),
+        errors={400: _OPERATIONS, 404: _ABSENT, 412: "PreconditionFailed", 413: _TOO_LARGE},
+        is_strict=True,
+    ),
+)

@@ -1,4 +1,4 @@
-"""Responders for `/eventroutes` and `/events`."""
+"""Responders and routes of `/eventroutes` and `/events`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
-from twinframe.graph.delivery.records import DeadLetter, Route
+from twinframe.graph.delivery.records import DeadLetter
+from twinframe.graph.delivery.records import Route as EventRoute
 from twinframe.graph.delivery.streams import Followed, StreamPosition
 from twinframe.graph.events.event import Event
 from twinframe.http.access import authorize_parts, may_go_on
 from twinframe.http.api_context import GraphApiContext
+from twinframe.http.graph import event_schemas, schemas
 from twinframe.http.messages import (
     build_next_link,
     read_conditions,
@@ -27,6 +29,7 @@ from twinframe.http.messages import (
     render_array,
     write_no_content,
 )
+from twinframe.http.operations import Answer, Body, Parameter, Route
 from twinframe.http.streaming import leave_out_stream, stream_answer
 
 RENEWAL_SECONDS: Final = 15.0
@@ -240,7 +243,7 @@ class EventBytes:
 # --- texts ----------------------------------------------------------------------------------------
 
 
-def render_route(route: Route) -> bytes:
+def render_route(route: EventRoute) -> bytes:
     """Return the route as JSON."""
     return orjson.dumps(
         {"id": route.id, "endpointName": route.endpoint_name, "filter": route.filter}
@@ -278,3 +281,170 @@ def render_followed(followed: Followed) -> bytes:
         at = followed.position
         parts.append(b": at %d\nid: %b-%d\n\n" % (at, epoch, at))
     return b"".join(parts)
+
+
+_TAG: Final = "Event routes"
+_NO_CONTENT = Answer(204, "Done.")
+_PAGE_SIZE = Parameter("max-items-per-page", "header", "Most items of the page.", int)
+_TOKEN = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
+_FILTER = Parameter("filter", "query", "Which events; without it all. As of event routes.")
+_LAST_ID = Parameter(
+    "Last-Event-ID", "header", "The id behind which to begin; 0 for all that is kept."
+)
+_LAST_ID_TOO = Parameter("lastEventId", "query", "The same, for clients that set no headers.")
+_CONDITIONS = (
+    Parameter("If-None-Match", "header", "`*`: only create, never replace."),
+    Parameter("If-Match", "header", "`*`: only replace, never create."),
+)
+_ROUTE = "/eventroutes/{route_id}"
+_NO_ROUTE = {404: "EventRouteNotFound"}
+_REFUSED = (
+    "EventRouteEndpointInvalid, EventRouteFilterInvalid, EventRouteIdInvalid, EventsDisabled, "
+    "InvalidArgument, LimitExceeded"
+)
+
+_VENDOR_ROUTES: Final[tuple[Route, ...]] = (
+    Route(
+        "GET",
+        "/eventroutes",
+        "EventRoutes_List",
+        "List event routes",
+        "eventroutes/read",
+        list_routes,
+        Answer(200, "A page.", schemas.Listing[schemas.EventRoute]),
+        _TAG,
+        (_PAGE_SIZE, _TOKEN),
+        errors={400: "BadRequest, InvalidArgument"},
+    ),
+    Route(
+        "GET",
+        _ROUTE,
+        "EventRoutes_GetById",
+        "Read an event route",
+        "eventroutes/read",
+        read_route,
+        Answer(200, "The route.", schemas.EventRoute),
+        _TAG,
+        errors=_NO_ROUTE,
+    ),
+    Route(
+        "PUT",
+        _ROUTE,
+        "EventRoutes_Add",
+        "Create or replace an event route",
+        "eventroutes/write",
+        put_route,
+        _NO_CONTENT,
+        _TAG,
+        _CONDITIONS,
+        Body(schemas.EventRoute),
+        {400: _REFUSED, 412: "PreconditionFailed"},
+    ),
+    Route(
+        "DELETE",
+        _ROUTE,
+        "EventRoutes_Delete",
+        "Delete an event route",
+        "eventroutes/delete",
+        delete_route,
+        _NO_CONTENT,
+        _TAG,
+        errors=_NO_ROUTE,
+    ),
+)
+
+_OWN_ROUTES: Final[tuple[Route, ...]] = (
+    Route(
+        "GET",
+        _ROUTE + "/status",
+        "EventRoutes_ReadStatus",
+        "How an event route stands",
+        "eventroutes/read",
+        read_status,
+        Answer(200, "Its place, counts and last error.", event_schemas.RouteStatus),
+        _TAG,
+        errors=_NO_ROUTE,
+        is_strict=True,
+    ),
+    Route(
+        "POST",
+        _ROUTE + "/replay",
+        "EventRoutes_Replay",
+        "Send events again from a position on",
+        "eventroutes/write",
+        replay,
+        _NO_CONTENT,
+        _TAG,
+        body=Body(event_schemas.Replay),
+        errors={400: "InvalidArgument", **_NO_ROUTE},
+        is_strict=True,
+    ),
+    Route(
+        "GET",
+        _ROUTE + "/deadletters",
+        "EventRoutes_ListDeadLetters",
+        "List events that a route gave up",
+        "eventroutes/read",
+        list_dead_letters,
+        Answer(200, "A page.", schemas.Listing[event_schemas.DeadLetter]),
+        _TAG,
+        (_PAGE_SIZE, _TOKEN),
+        errors={400: "BadRequest, InvalidArgument", **_NO_ROUTE},
+        is_strict=True,
+    ),
+    Route(
+        "POST",
+        _ROUTE + "/deadletters/replay",
+        "EventRoutes_ReplayDeadLetters",
+        "Send once more what a route gave up, 1,000 a call",
+        "eventroutes/write",
+        replay_dead_letters,
+        Answer(200, "How many are sent.", event_schemas.Count),
+        _TAG,
+        errors=_NO_ROUTE,
+        is_strict=True,
+    ),
+    Route(
+        "DELETE",
+        _ROUTE + "/deadletters",
+        "EventRoutes_DeleteDeadLetters",
+        "Forget what a route gave up, 1,000 a call",
+        "eventroutes/delete",
+        delete_dead_letters,
+        Answer(200, "How many were forgotten.", event_schemas.Count),
+        _TAG,
+        errors=_NO_ROUTE,
+        is_strict=True,
+    ),
+    Route(
+        "GET",
+        "/events",
+        "Events_Follow",
+        "Follow events as they happen",
+        "digitaltwins/read",
+        follow_events,
+        Answer(200, "Server-sent events without an end.", str, media_type="text/event-stream"),
+        "Events",
+        (_FILTER, _LAST_ID, _LAST_ID_TOO),
+        errors={
+            400: "EventRouteFilterInvalid, EventsDisabled, InvalidArgument",
+            503: "TooManyStreams",
+        },
+        is_strict=True,
+    ),
+    Route(
+        "POST",
+        "/events/try",
+        "Events_TryFilter",
+        "Which of the last events a filter passes",
+        "eventroutes/read",
+        try_filter,
+        Answer(200, "What would have been sent.", event_schemas.TrialResult),
+        "Events",
+        body=Body(event_schemas.FilterTrial),
+        errors={400: "EventRouteFilterInvalid, EventsDisabled, InvalidArgument"},
+        is_strict=True,
+    ),
+)
+
+EVENT_ROUTES: Final[tuple[Route, ...]] = (*_VENDOR_ROUTES, *_OWN_ROUTES)

@@ -1,14 +1,17 @@
-"""Responders for `/jobs`."""
+"""Import and delete jobs at `/jobs`: shapes, responders and routes."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from falcon.asgi import Request, Response
+from pydantic import Field
 
 from twinframe.errors import InvalidArgument
 from twinframe.graph.transfer.jobs.deletions import USUAL_MINUTES
 from twinframe.http.api_context import GraphApiContext
+from twinframe.http.graph import schemas
+from twinframe.http.graph.schemas import ErrorBody, Shape
 from twinframe.http.messages import (
     build_next_link,
     read_api_version,
@@ -18,7 +21,46 @@ from twinframe.http.messages import (
     render_array,
     write_no_content,
 )
+from twinframe.http.operations import Answer, Body, Parameter, Route
 from twinframe.model.pages import Page
+
+
+class NewImportJob(Shape):
+    """What to import, and where the log goes."""
+
+    input_blob_uri: str = Field(alias="inputBlobUri", examples=["file:///data/campus.ndjson"])
+    output_blob_uri: str = Field(alias="outputBlobUri", examples=["file:///data/campus.log"])
+
+
+class JobState(Shape):
+    """What all jobs tell of themselves."""
+
+    id: str
+    created_date_time: str = Field(alias="createdDateTime")
+    finished_date_time: str = Field("", alias="finishedDateTime")
+    purge_date_time: str = Field(alias="purgeDateTime", description="When it is forgotten.")
+    error: ErrorBody | None = Field(None, description="Why it failed.")
+
+
+class ImportJob(JobState, NewImportJob):
+    """A bulk import; the counts are what is stored, and the lines that were refused."""
+
+    status: Literal["notstarted", "running", "failed", "succeeded", "cancelling", "cancelled"]
+    last_action_date_time: str = Field(alias="lastActionDateTime")
+    models_created: int = Field(alias="modelsCreated")
+    twins_created: int = Field(alias="twinsCreated")
+    relationships_created: int = Field(alias="relationshipsCreated")
+    error_count: int = Field(alias="errorCount")
+
+
+class DeleteJob(JobState):
+    """A bulk deletion of the whole graph; the counts are what is gone."""
+
+    status: Literal["notstarted", "running", "failed", "succeeded"]
+    relationships_deleted: int = Field(alias="relationshipsDeleted")
+    twins_deleted: int = Field(alias="twinsDeleted")
+    models_deleted: int = Field(alias="modelsDeleted")
+
 
 # SPEC: the vendor's SDK polls a delete job after these seconds, after 30 without the header.
 _POLL_SECONDS: Final = "1"
@@ -117,3 +159,139 @@ def _write_page(
 ) -> None:
     next_link = build_next_link(api, request, page, {})
     response.data = b'{"value":%b,"nextLink":%b}' % (render_array(page.items), next_link)
+
+
+_TAG: Final = "Jobs"
+_PAGE_SIZE = Parameter("max-items-per-page", "header", "Most items of the page.", int)
+_TOKEN = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
+_MINUTES = Parameter("timeoutInMinutes", "query", "15 to 1440; 720 if it is missing.", int)
+_OPERATION = Parameter("operation-id", "header", "Id of the job; one is made if it is missing.")
+_IMPORTS = "/jobs/imports"
+_IMPORT = f"{_IMPORTS}/{{job_id}}"
+_DELETIONS = "/jobs/deletions"
+_IMPORT_JOB = Answer(200, "The job.", ImportJob)
+_LISTED = "BadRequest, InvalidArgument"
+_BUSY = {429: "TooManyRequests"}
+_NO_IMPORT = {404: "JobNotFound"}
+_STATE = {400: "InvalidArgument, ValidationFailed", **_NO_IMPORT}
+
+JOB_ROUTES: Final[tuple[Route, ...]] = (
+    Route(
+        "GET",
+        _IMPORTS,
+        "ImportJobs_List",
+        "List import jobs",
+        "jobs/imports/read",
+        list_imports,
+        Answer(200, "A page.", schemas.Listing[ImportJob]),
+        _TAG,
+        (_PAGE_SIZE, _TOKEN),
+        errors={400: _LISTED},
+    ),
+    Route(
+        "GET",
+        _IMPORT,
+        "ImportJobs_GetById",
+        "Read an import job",
+        "jobs/imports/read",
+        read_import,
+        _IMPORT_JOB,
+        _TAG,
+        errors=_NO_IMPORT,
+    ),
+    Route(
+        "PUT",
+        _IMPORT,
+        "ImportJobs_Add",
+        "Start an import",
+        "jobs/imports/write",
+        put_import,
+        Answer(201, "The job.", ImportJob),
+        _TAG,
+        body=Body(NewImportJob),
+        errors={
+            400: "InvalidArgument, JobLimitReached, UrlNotAllowed",
+            409: "JobIdAlreadyExists",
+            **_BUSY,
+        },
+    ),
+    Route(
+        "POST",
+        f"{_IMPORT}/cancel",
+        "ImportJobs_Cancel",
+        "Cancel an import; what is stored stays",
+        "jobs/imports/cancel",
+        cancel_import,
+        _IMPORT_JOB,
+        _TAG,
+        errors=_STATE,
+    ),
+    Route(
+        "POST",
+        f"{_IMPORT}/resume",
+        "ImportJobs_Resume",
+        "Let an import go on that failed or was cancelled",
+        "jobs/imports/write",
+        resume_import,
+        _IMPORT_JOB,
+        _TAG,
+        errors={**_STATE, **_BUSY},
+        is_strict=True,
+    ),
+    Route(
+        "DELETE",
+        _IMPORT,
+        "ImportJobs_Delete",
+        "Forget an import job that has ended",
+        "jobs/imports/delete",
+        delete_import,
+        Answer(204, "Done."),
+        _TAG,
+        errors=_STATE,
+    ),
+    Route(
+        "POST",
+        _DELETIONS,
+        "DeleteJobs_Add",
+        "Delete the whole graph",
+        "jobs/deletions/write",
+        start_deletion,
+        Answer(
+            202,
+            "The job.",
+            DeleteJob,
+            {"Operation-Location": "The URL of the job.", "Retry-After": "Seconds till a look."},
+        ),
+        _TAG,
+        (_MINUTES, _OPERATION),
+        errors={400: "InvalidArgument, JobLimitReached, ValidationFailed", **_BUSY},
+    ),
+    Route(
+        "GET",
+        _DELETIONS,
+        "DeleteJobs_List",
+        "List delete jobs",
+        "jobs/deletions/read",
+        list_deletions,
+        Answer(200, "A page.", schemas.Listing[DeleteJob]),
+        _TAG,
+        (_PAGE_SIZE, _TOKEN),
+        errors={400: _LISTED},
+    ),
+    Route(
+        "GET",
+        f"{_DELETIONS}/{{job_id}}",
+        "DeleteJobs_GetById",
+        "Read a delete job",
+        "jobs/deletions/read",
+        read_deletion,
+        Answer(
+            200,
+            "The job.",
+            DeleteJob,
+            {"Retry-After": "Seconds till the next look, while it goes on."},
+        ),
+        _TAG,
+        errors={404: "DeleteJobNotFound"},
+    ),
+)

@@ -8,10 +8,10 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument, InvalidContinuationToken
+from twinframe.graph.queries.names import QueryWarning
 from twinframe.http.api_context import GraphApiContext
-from twinframe.http.disconnects import DisconnectWatch
 from twinframe.http.messages import read_exchange, read_json, read_page_size, render_listing
-from twinframe.http.ports import QueryWarning
+from twinframe.http.streaming import DisconnectWatch
 from twinframe.model.values import JsonValue
 from twinframe.runtime.instruments.base import CURRENT_REQUEST
 

@@ -1,17 +1,21 @@
-"""Responders for RDF: exports, shapes and SPARQL."""
+"""The graph as RDF: responders and routes of exports, shapes and SPARQL."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Final
 from urllib.parse import parse_qs
 
+from falcon import mediatypes
 from falcon.asgi import Request, Response
+from falcon.errors import InvalidMediaRange
 
 from twinframe.errors import InvalidArgument, SparqlInvalid
 from twinframe.errors.nearest import find_nearest
 from twinframe.http.api_context import GraphApiContext
-from twinframe.http.errors import RouteNotFound, UnsupportedMediaType
+from twinframe.http.errors import NotAcceptable, RouteNotFound, UnsupportedMediaType
 from twinframe.http.messages import read_exchange
-from twinframe.http.negotiation import choose_syntax, write_syntax
+from twinframe.http.operations import Answer, Body, Parameter, Route
 from twinframe.http.streaming import ByteStream, leave_out_stream, stream_answer
 from twinframe.storage.triples import GRAPH_SYNTAXES, REPORT_SYNTAXES, Content, Syntax
 
@@ -24,7 +28,7 @@ _MOST_FIELDS = 64
 
 async def export_graph(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: the graph as RDF, of one state."""
-    syntax = choose_syntax(request, GRAPH_SYNTAXES)
+    syntax = _choose_syntax(request, GRAPH_SYNTAXES)
     content = _read_content(request)
     _write_head(response, syntax, "graph" if content is Content.ALL else content.value)
     if not _is_head(api, request, response):
@@ -35,7 +39,7 @@ async def export_graph(api: GraphApiContext, request: Request, response: Respons
 
 async def export_shapes(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: SHACL shapes of the stored models."""
-    syntax = choose_syntax(request, GRAPH_SYNTAXES)
+    syntax = _choose_syntax(request, GRAPH_SYNTAXES)
     _write_head(response, syntax, "shapes")
     if not _is_head(api, request, response):
         await read_exchange(request).read_body()
@@ -44,7 +48,7 @@ async def export_shapes(api: GraphApiContext, request: Request, response: Respon
 
 async def export_report(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: a SHACL report of the twins that violate the shapes of their models."""
-    syntax = choose_syntax(request, REPORT_SYNTAXES)
+    syntax = _choose_syntax(request, REPORT_SYNTAXES)
     _write_head(response, syntax, "report")
     if not _is_head(api, request, response):
         await read_exchange(request).read_body()
@@ -101,8 +105,8 @@ async def _answer(
     query = await triples.parse_query(
         texts[0], fields.get("default-graph-uri", ()), fields.get("named-graph-uri", ())
     )
-    syntax = choose_syntax(request, query.form.syntaxes)
-    write_syntax(response, syntax)
+    syntax = _choose_syntax(request, query.form.syntaxes)
+    _write_syntax(response, syntax)
     if not _is_head(api, request, response):
         _write_stream(request, response, await triples.run_query(query, syntax))
 
@@ -132,7 +136,7 @@ def _read_content(request: Request) -> Content:
 
 
 def _write_head(response: Response, syntax: Syntax, name: str) -> None:
-    write_syntax(response, syntax)
+    _write_syntax(response, syntax)
     response.set_header("content-disposition", f'attachment; filename="{name}.{syntax.suffix}"')
 
 
@@ -150,3 +154,134 @@ def _is_head(api: GraphApiContext, request: Request, response: Response) -> bool
 
 def _write_stream(request: Request, response: Response, stream: ByteStream) -> None:
     response.stream = stream_answer(read_exchange(request), stream)
+
+
+_FORMAT = Parameter(
+    "format", "query", "Name of a syntax, such as turtle, nquads or jsonld; stands for Accept."
+)
+_CONTENT = Parameter("content", "query", "What is written: all, models or twins.")
+_QUERY = Parameter("query", "query", "The SPARQL query.", required=True)
+_GRAPHS = (
+    Parameter("default-graph-uri", "query", "The graph's IRI, or nothing.", list[str]),
+    Parameter("named-graph-uri", "query", "The graph's IRI, or nothing.", list[str]),
+)
+_NO_FORM = "NotAcceptable"
+_SPARQL_ERRORS = {
+    400: "InvalidArgument, LimitExceeded, SparqlQueryError, TimeoutError",
+    404: "NotFound",
+    406: _NO_FORM,
+    501: "NotImplemented",
+}
+_RESULT = Answer(
+    200, "The rows, or triples.", dict[str, Any], media_type="application/sparql-results+json"
+)
+
+TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
+    Route(
+        "GET",
+        "/export",
+        "Graph_Export",
+        "The graph as RDF",
+        "query/read",
+        export_graph,
+        Answer(200, "The triples of one state.", str, media_type="text/turtle"),
+        "RDF",
+        (_CONTENT, _FORMAT),
+        errors={400: "InvalidArgument", 406: _NO_FORM, 501: "NotImplemented"},
+        is_strict=True,
+    ),
+    Route(
+        "GET",
+        "/export/shapes",
+        "Graph_ExportShapes",
+        "SHACL shapes of the models",
+        "models/read",
+        export_shapes,
+        Answer(200, "The shapes.", str, media_type="text/turtle"),
+        "RDF",
+        (_FORMAT,),
+        errors={400: "InvalidArgument", 406: _NO_FORM, 501: "NotImplemented"},
+        is_strict=True,
+    ),
+    Route(
+        "GET",
+        "/export/report",
+        "Graph_ExportReport",
+        "SHACL validation report of the twins",
+        "query/read",
+        export_report,
+        Answer(200, "The report.", str, media_type="text/turtle"),
+        "RDF",
+        (_FORMAT,),
+        errors={400: "InvalidArgument, TimeoutError", 406: _NO_FORM, 501: "NotImplemented"},
+        is_strict=True,
+    ),
+    Route(
+        "GET",
+        "/sparql",
+        "Sparql_QueryByUrl",
+        "Run a SPARQL query",
+        "query/read",
+        query_by_url,
+        _RESULT,
+        "RDF",
+        (_QUERY, *_GRAPHS, _FORMAT),
+        errors=_SPARQL_ERRORS,
+    ),
+    Route(
+        "POST",
+        "/sparql",
+        "Sparql_QueryByPost",
+        "Run a SPARQL query",
+        "query/read",
+        query_by_post,
+        _RESULT,
+        "RDF",
+        (*_GRAPHS, _FORMAT),
+        Body(str, (QUERY_TEXT, FORM)),
+        errors=_SPARQL_ERRORS | {415: "UnsupportedMediaType"},
+    ),
+)
+
+
+def _choose_syntax(request: Request, offered: Sequence[Syntax]) -> Syntax:
+    """Return the best of `offered`, the first among equals.
+
+    SPEC: RFC 9110 section 12.5.1, with q-values; the most specific range decides about a type.
+    Raises `NotAcceptable` naming all media types if none fits, `InvalidArgument` for a wrong
+    `format`.
+    """
+    named = request.get_param("format")
+    if named is not None:
+        return _find_named(named, offered)
+    header = request.get_header("Accept") or "*/*"
+    try:
+        rated = [
+            (max(mediatypes.quality(media_type, header) for media_type in one.media_types), one)
+            for one in offered
+        ]
+    except (InvalidMediaRange, ValueError) as error:
+        raise InvalidArgument(f"The Accept header {header!a} cannot be read.") from error
+    quality, best = max(rated, key=lambda pair: pair[0])
+    if quality <= 0:
+        types = ", ".join(media_type for one in offered for media_type in one.media_types)
+        raise NotAcceptable(f"The answer cannot be given as {header!a}. It can be: {types}.")
+    return best
+
+
+def _write_syntax(response: Response, syntax: Syntax) -> None:
+    """Set Content-Type of the syntax, and Vary."""
+    media_type = syntax.media_types[0]
+    text = media_type.startswith("text/")
+    response.content_type = f"{media_type}; charset=utf-8" if text else media_type
+    response.set_header("vary", "Accept")
+
+
+def _find_named(name: str, offered: Sequence[Syntax]) -> Syntax:
+    for one in offered:
+        if name.lower() in (one.name, one.suffix, *one.media_types):
+            return one
+    names = [one.name for one in offered]
+    near = find_nearest(name, names)
+    hint = f" Did you mean {near}?" if near else ""
+    raise InvalidArgument(f"format must be one of {', '.join(names)}, not {name!a}.{hint}")

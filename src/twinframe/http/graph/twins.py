@@ -1,6 +1,8 @@
-"""Responders for `/digitaltwins/{twin_id}`."""
+"""Responders for twins, their components and their telemetry; components share the twin's ETag."""
 
 from __future__ import annotations
+
+import uuid
 
 from falcon.asgi import Request, Response
 
@@ -45,4 +47,41 @@ async def delete_twin(
 ) -> None:
     """DELETE: 204 without an ETag."""
     await api.graph.twins.delete_twin(twin_id, *read_conditions(request))
+    write_no_content(response)
+
+
+async def read_component(
+    api: GraphApiContext, _request: Request, response: Response, twin_id: str, component: str
+) -> None:
+    """GET: the component."""
+    write_document(response, await api.graph.components.read_component(twin_id, component))
+
+
+async def patch_component(
+    api: GraphApiContext, request: Request, response: Response, twin_id: str, component: str
+) -> None:
+    """PATCH: 204 and the twin's new ETag."""
+    patch = await read_json(api, request, api.bodies.limits.document, PATCH_TYPES)
+    etag = await api.graph.components.patch_component(
+        twin_id, component, patch, *read_conditions(request)
+    )
+    write_no_content(response, etag)
+
+
+async def publish_telemetry(
+    api: GraphApiContext,
+    request: Request,
+    response: Response,
+    twin_id: str,
+    component: str | None = None,
+) -> None:
+    """POST: 204 once the message is accepted.
+
+    A message without `Message-Id` gets a new one: the vendor's clients always send it, people with
+    curl do not.
+    """
+    payload = await read_json(api, request, api.bodies.limits.document)
+    message_id = request.get_header("message-id") or str(uuid.uuid4())
+    source_time = request.get_header("telemetry-source-time")
+    await api.graph.telemetry.publish(twin_id, component, payload, message_id, source_time)
     write_no_content(response)

@@ -14,8 +14,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
-from twinframe.http.server.connections import ConnectionTable, read_address
-from twinframe.http.server.delivery import is_delivered
+from twinframe.http.server.connections import ConnectionTable, is_delivered, read_address
 from twinframe.http.server.framing import (
     BODY_LARGE,
     BUSY,
@@ -67,7 +66,6 @@ PIPELINED_BYTES = 4096
 LOOK_SECONDS = 0.1
 SLOW_SECONDS = 1.0
 """A client that is late by more than this is closed when the memory is used up."""
-
 
 _REFUSED_PATIENCE = 1e6
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from twinframe.http.server.delivery import is_delivered
+from twinframe.http.server.connections import is_delivered
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel of Linux")
 
