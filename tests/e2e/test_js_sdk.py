@@ -6,7 +6,6 @@ Two versions: 1.0.3, which its explorer is built with, and 1.1.0. They are got w
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ import pytest
 
 from tests.e2e.server import Server
 from tests.shared import ROOT
+from twinframe.runtime.locks import hold_lock
 
 HERE: Final = Path(__file__).parent / "js_sdk"
 FOLDER: Final = ROOT / "var" / "js-sdk"
@@ -36,8 +36,7 @@ def packages() -> Path:
     if not _has_node():
         pytest.skip(MISSING)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several processes of one run of tests come here
+    with hold_lock(FOLDER / "lock"):  # several processes of one run of tests come here
         if not _is_installed():
             _install()
     return FOLDER

@@ -6,7 +6,6 @@ The tests share a server; none of them may leave it worse than it was.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import http.client
 import json
 import os
@@ -21,6 +20,7 @@ import pytest
 
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Json, Wire, counter
+from twinframe.runtime.locks import hold_lock
 
 MODEL = str(COUNTER_MODEL["@id"])
 FILLED = {
@@ -199,19 +199,9 @@ def test_a_tampered_token_is_refused_at_every_place(wire: Wire) -> None:
 @contextlib.contextmanager
 def holding_the_turn(service: Server) -> Iterator[None]:
     """As a process does that is frozen while it writes."""
-    lock = os.open(service.folder / "data" / "default.turn.lock", os.O_RDWR)
-    try:
-        end = time.monotonic() + 120
-        while time.monotonic() < end:
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            time.sleep(0.01)
-        else:
-            raise AssertionError("the turn did not come free")
+    with hold_lock(service.folder / "data" / "default.turn.lock", 120) as lock:
+        assert lock is not None, "the lock did not come free"
         yield
-    finally:
-        os.close(lock)
 
 
 def list_workers(service: Server) -> set[int]:

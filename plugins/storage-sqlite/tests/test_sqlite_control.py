@@ -22,6 +22,7 @@ from twinframe.errors import (
 )
 from twinframe.storage.base import Placement
 from twinframe.storage.control import Comparison, Condition, Order, RecordKind
+from twinframe.storage.writer_lock import WriterLock
 from twinframe.testing.contracts.base import put as put_twins
 from twinframe.testing.contracts.control_base import (
     KINDS,
@@ -42,7 +43,6 @@ from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.migrations import load_migrations
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
-from twinframe_storage_sqlite.writer_lock import WriterLock
 
 MakeStore = Callable[..., SqliteControlStore]
 

@@ -16,6 +16,7 @@ import pytest
 from pydantic import ValidationError
 
 from twinframe.errors import ConfigurationError, StorageBusy, StorageDamaged, TwinframeError
+from twinframe.storage.writer_lock import WriterLock
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_sqlite.checksums import holds_checksums
@@ -23,7 +24,6 @@ from twinframe_storage_sqlite.connection import verify_library
 from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import APPLICATION_ID, SqliteGraphStore
-from twinframe_storage_sqlite.writer_lock import WriterLock
 
 
 def build_store(place: Path) -> SqliteGraphStore:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches  # noqa: TID251 - its one use
+from difflib import get_close_matches
 from typing import Final
 
 _LONGEST: Final = 128

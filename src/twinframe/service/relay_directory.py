@@ -6,7 +6,6 @@ The process that starts the workers creates them, and removes them when it ends.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import stat
@@ -15,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
+
+from twinframe.runtime.locks import acquire_lock, hold_abandoned
 
 _PREFIX: Final = "twinframe-mcp-"
 _LOCK: Final = "lock"
@@ -55,19 +56,15 @@ def remove_abandoned(prefix: str = _PREFIX) -> None:
             found = directory.lstat()
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
                 continue
-            lock = os.open(directory / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(directory, ignore_errors=True)
-            finally:
-                os.close(lock)
+            with hold_abandoned(directory / _LOCK) as is_abandoned:
+                if is_abandoned:
+                    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _lock(directory: Path) -> int:
     """Hold the directory's lock as long as the returned file is open, here or in a fork."""
     new = directory / f"{_LOCK}.new"
-    lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = acquire_lock(new)
     # NOTE: it is named once it is locked: until then others find no lock, and leave the directory
     # alone.
     new.rename(directory / _LOCK)

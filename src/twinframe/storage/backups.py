@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from twinframe.errors import StorageDamaged, StorageError, StorageFull
+from twinframe.runtime.locks import acquire_lock, hold_abandoned
 
 _MARK: Final = b"twinframe backup sha256 "
 _SEAL: Final = re.compile(re.escape(_MARK) + rb"([0-9a-f]{64})\n")
@@ -67,7 +67,7 @@ def making_file(target: Path) -> Iterator[Path]:
     remove_unfinished(target.parent)
     path = target.with_name(f"{target.name}.{secrets.token_hex(4)}{_UNFINISHED}")
     try:
-        handle = _lock_new(path)
+        handle = acquire_lock(path)
     except OSError as error:
         kind = StorageFull if error.errno == errno.ENOSPC else StorageError
         raise kind(f"The file {target} cannot be made: {error.strerror}.") from error
@@ -79,26 +79,13 @@ def making_file(target: Path) -> Iterator[Path]:
         os.close(handle)
 
 
-def _lock_new(path: Path) -> int:
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):  # another process removed it between the two
-            if os.path.samestat(os.fstat(handle), path.stat()):
-                return handle
-        os.close(handle)
-
-
 def remove_unfinished(folder: Path) -> None:
     """Remove unfinished files whose processes were killed: they are not locked."""
     for path in folder.glob(f"*{_UNFINISHED}"):
-        with suppress(OSError):  # it was finished meanwhile, or belongs to another user
-            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # An error: it was finished meanwhile, or belongs to another user.
+        with suppress(OSError), hold_abandoned(path) as is_abandoned:
+            if is_abandoned:
                 _remove_with_logs(path)
-            finally:
-                os.close(handle)
 
 
 def _remove_with_logs(path: Path) -> None:

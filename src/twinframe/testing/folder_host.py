@@ -6,7 +6,6 @@ rename, and a lock file serializes access to the same graph.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ import orjson
 from twinframe.hooks.resource_types.base import LeaseLost
 from twinframe.hooks.resource_types.blocking import run_blocking
 from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
+from twinframe.runtime.locks import hold_lock
 
 _DRAFT: Final = ".draft"
 
@@ -115,8 +115,7 @@ class FolderHost:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        with (self._folder / "lock").open("wb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)
+        with hold_lock(self._folder / "lock"):
             yield
 
 

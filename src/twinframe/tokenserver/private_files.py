@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from twinframe.access.authentication.credentials_file import make_directory
+from twinframe.runtime.locks import hold_lock
 
 
 @contextmanager
@@ -18,12 +18,8 @@ def locked(path: Path) -> Iterator[None]:
     Creates file and directory. Raises `OSError`.
     """
     make_directory(path.parent, 0o700)
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with hold_lock(path):
         yield
-    finally:
-        os.close(descriptor)
 
 
 def write_private(path: Path, content: bytes) -> None:

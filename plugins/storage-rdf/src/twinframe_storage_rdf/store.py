@@ -45,7 +45,7 @@ from twinframe_storage_rdf.terms import Iri, Term
 from twinframe_storage_rdf.transaction import RdfTransaction
 from twinframe_storage_rdf.verify import find_faults
 from twinframe_storage_rdf.view import View
-from twinframe_storage_rdf.writer_lock import WriterLock
+from twinframe_storage_rdf.writer_lock import MarkedLock
 
 FORMAT: Final = 2
 """The version of the mapping. A graph of another version is not opened."""
@@ -82,7 +82,7 @@ class RdfStore(GraphStore):
         self._engine = engine
         self._queries = Queries(names)
         self._cache = HierarchyCache()
-        self._turn = WriterLock(None if place is None else place / "turn")
+        self._turn = MarkedLock(None if place is None else place / "turn")
         self._made: State | None = None
         self._doubted = 0
         self._may_begin = may_begin

@@ -12,6 +12,7 @@ from typing import Final
 import apsw
 
 from twinframe.errors import ConfigurationError
+from twinframe.storage.writer_lock import WriterLock
 from twinframe_storage_sqlite.checksums import RESERVED, begin_checksums, holds_checksums
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
@@ -23,7 +24,6 @@ from twinframe_storage_sqlite.migrations import (
 )
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import SqlValue
-from twinframe_storage_sqlite.writer_lock import WriterLock
 
 _INSTANCE: Final = "SELECT value FROM meta WHERE key = 'instance'"
 _HAS_CHECKSUMS: Final = "SELECT count(*) FROM meta WHERE key = 'checksums'"

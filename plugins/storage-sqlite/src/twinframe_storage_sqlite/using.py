@@ -4,15 +4,15 @@ it.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from twinframe.errors import StorageBusy
+from twinframe.runtime.locks import hold_lock, try_acquire_lock, wait_for_lock
 
 _PAUSE: Final = 0.02
 _LONGEST_NOTE: Final = 64
@@ -51,10 +51,12 @@ class UseLock:
         while self._handle is None:
             self._handle = self._begin(boot, settle) or self._join(boot)
             if self._handle is None:
-                _pause(self._path, deadline, timeout)
+                if time.monotonic() >= deadline:
+                    raise _build_busy(self._path, timeout)
+                time.sleep(_PAUSE)
 
     def _begin(self, boot: bytes, settle: Settle) -> int | None:
-        handle = _try(self._path, fcntl.LOCK_EX)
+        handle = try_acquire_lock(self._path)
         if handle is None:
             return None
         try:
@@ -62,7 +64,7 @@ class UseLock:
             _write_note(handle, before)
             settle()
             _write_note(handle, boot + _SETTLED)
-            fcntl.flock(handle, fcntl.LOCK_SH)
+            wait_for_lock(handle, shared=True)
         except BaseException:
             os.close(handle)
             raise
@@ -72,7 +74,7 @@ class UseLock:
         """NOTE: another process may just have found the file unfit to open; then it was not
         settled.
         """
-        handle = _try(self._path, fcntl.LOCK_SH)
+        handle = try_acquire_lock(self._path, shared=True)
         if handle is not None and os.pread(handle, _LONGEST_NOTE, 0) != boot + _SETTLED:
             os.close(handle)
             return None
@@ -90,11 +92,10 @@ class UseLock:
 
         Raises `StorageBusy` when a process does not close the database in time.
         """
-        handle = _take(self._path, fcntl.LOCK_EX, timeout)
-        try:
+        with hold_lock(self._path, timeout) as lock:
+            if lock is None:
+                raise _build_busy(self._path, timeout)
             yield
-        finally:
-            os.close(handle)
 
     def forget(self) -> None:
         """Remove the lock's file. Only inside of `alone`, and as the last step."""
@@ -123,41 +124,8 @@ def _write_note(handle: int, note: bytes) -> None:
     os.pwrite(handle, note, 0)
 
 
-def _take(path: Path, kind: int, timeout: float) -> int:
-    deadline = time.monotonic() + timeout
-    while True:
-        handle = _try(path, kind)
-        if handle is not None:
-            return handle
-        _pause(path, deadline, timeout)
-
-
-def _try(path: Path, kind: int) -> int | None:
-    """Take the lock, or return None while other holders exclude it."""
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            return None
-        if _is_there(path, handle):
-            return handle
-        os.close(handle)  # its last holder removed it: the path is another file now
-
-
-def _pause(path: Path, deadline: float, timeout: float) -> None:
-    if time.monotonic() >= deadline:
-        raise StorageBusy(
-            f"{path.with_suffix('').with_suffix('.db')} did not come free in {timeout:g} s: "
-            "other processes have it open. Stop them, or try again."
-        )
-    time.sleep(_PAUSE)
-
-
-def _is_there(path: Path, handle: int) -> bool:
-    mine = os.fstat(handle)
-    with suppress(FileNotFoundError):
-        found = path.stat()
-        return (found.st_ino, found.st_dev) == (mine.st_ino, mine.st_dev)
-    return False
+def _build_busy(path: Path, timeout: float) -> StorageBusy:
+    return StorageBusy(
+        f"{path.with_suffix('').with_suffix('.db')} did not come free in {timeout:g} s: "
+        "other processes have it open. Stop them, or try again."
+    )

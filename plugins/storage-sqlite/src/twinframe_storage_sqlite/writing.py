@@ -13,6 +13,7 @@ import apsw
 
 from twinframe.errors import ConfigurationError, StorageDamaged, StorageError, TwinframeError
 from twinframe.storage.base import Outcome
+from twinframe.storage.writer_lock import WriterLock
 from twinframe_storage_sqlite.ballast import keep_ballast
 from twinframe_storage_sqlite.commit import commit_batch
 from twinframe_storage_sqlite.connection import open_writer, verify_directory, verify_library
@@ -29,7 +30,6 @@ from twinframe_storage_sqlite.remains import find_broken_frame, read_log, settle
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import StatementRunner
 from twinframe_storage_sqlite.using import UseLock
-from twinframe_storage_sqlite.writer_lock import WriterLock
 
 X = TypeVar("X", bound=StatementRunner)
 

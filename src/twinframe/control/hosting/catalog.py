@@ -11,7 +11,6 @@ exist in the storage without a record here. `served/<id>.json` defines what answ
 from __future__ import annotations
 
 import enum
-import fcntl
 import hashlib
 import logging
 import os
@@ -28,6 +27,7 @@ import orjson
 
 from twinframe.errors import Conflict, InvalidArgument, StorageBusy, StorageDamaged, StorageError
 from twinframe.model.ids import is_resource_id
+from twinframe.runtime.locks import hold_lock
 
 FORMAT: Final = 1
 
@@ -38,7 +38,6 @@ _RECORD: Final = "graph.json"
 _PART: Final = ".part"
 _GONE: Final = ".gone"
 _STRIPES: Final = 256
-_LOCK_PAUSE: Final = 0.01
 _LOCK_WAIT: Final = 30.0
 
 
@@ -237,12 +236,10 @@ class Catalog:
         # NOTE: a fixed number of lock files, as a locked file must not be removed.
         digest = hashlib.blake2s(resource_id.encode(), digest_size=2).digest()
         path = self._locks / f"{int.from_bytes(digest, 'big') % _STRIPES:03d}.lock"
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            _lock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, resource_id)
+        with hold_lock(path, _LOCK_WAIT, shared=shared) as lock:
+            if lock is None:
+                raise StorageBusy(f"The hosted graph {resource_id} is being changed; try again.")
             yield
-        finally:
-            os.close(handle)
 
 
 @dataclass(slots=True)
@@ -366,18 +363,3 @@ def _is_left_over(directory: Path) -> bool:
 def _read_owner(path: Path, served: Path) -> str:
     own = path.name if path.parent == served else path.parent.name
     return own.split(".", 1)[0]
-
-
-def _lock(handle: int, kind: int, resource_id: str) -> None:
-    deadline = time.monotonic() + _LOCK_WAIT
-    while True:
-        try:
-            fcntl.flock(handle, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise StorageBusy(
-                    f"The hosted graph {resource_id} is being changed; try again."
-                ) from None
-            time.sleep(_LOCK_PAUSE)
-        else:
-            return

@@ -6,7 +6,6 @@ It never creates a directory, so that a removed graph stays removed.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
 import os
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import orjson
 from twinframe.control.hosting.catalog import HostedSettings
 from twinframe.control.hosting.endpoint import Change
 from twinframe.http.line_log import render_moment
+from twinframe.runtime.locks import wait_for_lock
 
 _log = logging.getLogger(__name__)
 
@@ -253,7 +253,7 @@ def _add(document: dict[str, Any], unwritten: Unwritten, *, detailed: bool) -> N
 def _turn(directory: Path) -> Iterator[None]:
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        wait_for_lock(handle)
         yield
     finally:
         os.close(handle)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import struct
 from pathlib import Path
 from typing import Final, Literal
 
+from twinframe.runtime.locks import open_lock, try_lock_part, unlock_part
+
 _SLOTS: Final = 1024
-# NOTE: locks of an open file, not of a process: closing another file must not release them.
-_SET_LOCK: Final = getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK)
 
 
 class SharedSlots:
@@ -32,7 +31,7 @@ class SharedSlots:
         """
         self._bytes = struct.calcsize(number_format) * width
         self._count = min(2 * workers + 2, _SLOTS)
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._handle = open_lock(path)
         try:
             os.ftruncate(self._handle, _SLOTS * self._bytes)
             self._memory = mmap.mmap(self._handle, _SLOTS * self._bytes)
@@ -45,11 +44,11 @@ class SharedSlots:
 
     def claim(self, slot: int) -> bool:
         """Take the slot, unless a live worker has it."""
-        return self._lock(slot, fcntl.F_WRLCK)
+        return try_lock_part(self._handle, slot * self._bytes, self._bytes)
 
     def give_back(self, slot: int) -> None:
         """Release the slot."""
-        self._lock(slot, fcntl.F_UNLCK)
+        unlock_part(self._handle, slot * self._bytes, self._bytes)
 
     def close(self) -> None:
         """Release everything; the numbers stay in the file."""
@@ -63,11 +62,3 @@ class SharedSlots:
             if self.claim(slot):
                 return slot
         raise OSError(f"all {self._count} places are taken")
-
-    def _lock(self, slot: int, kind: int) -> bool:
-        wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, slot * self._bytes, self._bytes, 0)
-        try:
-            fcntl.fcntl(self._handle, _SET_LOCK, wanted)
-        except (BlockingIOError, PermissionError):
-            return False
-        return True

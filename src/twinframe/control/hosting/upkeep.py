@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
 import os
 import sys
@@ -17,6 +16,7 @@ from twinframe.control.hosting.catalog import Catalog, CatalogEntry
 from twinframe.control.hosting.journal import prune_journal
 from twinframe.errors import ConfigurationError, TwinframeError
 from twinframe.hooks.installation import Installation
+from twinframe.runtime.locks import try_acquire_lock
 
 _log = logging.getLogger(__name__)
 
@@ -93,15 +93,8 @@ class HostedUpkeep:
 
     def _is_chosen(self) -> bool:
         if self._lock is None:
-            path = Path(self._settings.directory) / "upkeep.lock"
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(handle)
-                return False
-            self._lock = handle
-        return True
+            self._lock = try_acquire_lock(Path(self._settings.directory) / "upkeep.lock")
+        return self._lock is not None
 
 
 def _step_down() -> None:

@@ -7,7 +7,6 @@ and only travels in signed tokens; no client input becomes part of a path.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -30,6 +29,7 @@ from twinframe.errors import (
     StorageError,
     TwinframeError,
 )
+from twinframe.runtime.locks import try_lock, unlock, wait_for_lock
 
 _SUFFIX: Final = ".rows"
 _NAME: Final = re.compile(r"[0-9a-f]{32}")
@@ -72,7 +72,7 @@ class SpoolWriter:
         self._size = 0
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         self._file = os.fdopen(handle, "wb", _BUFFER)
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        wait_for_lock(self._file)
 
     def write(self, rows: Iterable[bytes]) -> int:
         """Append rows (JSON has no line break in it); return the bytes so far. Readers see them
@@ -217,11 +217,9 @@ def find_temporary() -> Path:
 
 def _is_locked(file: BinaryIO) -> bool:
     """Return whether a writer is still at work."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not try_lock(file, shared=True):
         return True
-    fcntl.flock(file, fcntl.LOCK_UN)
+    unlock(file)
     return False
 
 

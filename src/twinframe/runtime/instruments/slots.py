@@ -6,13 +6,13 @@ service that is reloaded a thousand times has no more files than one that never 
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from twinframe.errors import ConfigurationError
+from twinframe.runtime.locks import hold_abandoned, try_acquire_lock
 
 _MOST: Final = 1024
 _NAME: Final = "slot-{}.lock"
@@ -44,28 +44,18 @@ class Slot:
             number = int(path.stem.removeprefix("slot-"))
             if number == self.number:
                 continue
-            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            else:
-                clear(number)
-            finally:
-                os.close(handle)
+            with hold_abandoned(path) as is_abandoned:
+                if is_abandoned:
+                    clear(number)
 
     def _take(self, number: int) -> bool:
         path = self._directory / _NAME.format(number)
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            handle = try_acquire_lock(path)
         except OSError as error:
             raise ConfigurationError(
                 f"The metrics of this worker have no place: {path}: {error.strerror}."
             ) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            return False
-        self._handle = handle
-        return True
+        if handle is not None:
+            self._handle = handle
+        return handle is not None

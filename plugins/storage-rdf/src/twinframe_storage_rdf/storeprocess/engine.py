@@ -7,7 +7,6 @@ A client that finds no process starts one. It never opens the store itself.
 from __future__ import annotations
 
 import atexit
-import fcntl
 import os
 import shutil
 import socket
@@ -31,6 +30,7 @@ from twinframe.errors import (
     StorageFull,
 )
 from twinframe.query.engine import CannotRun
+from twinframe.runtime.locks import hold_lock, open_lock, wait_for_lock
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
 from twinframe_storage_rdf.engine import Change, Engine, Question, build_timeout
 from twinframe_storage_rdf.results import parse_pieces, parse_rows
@@ -53,6 +53,7 @@ from twinframe_storage_rdf.updates import render_ask, render_change, render_mark
 _WAIT: Final = 10.0  # seconds to wait for a process to start or restart
 _WRITE_WAIT: Final = 30.0
 _PAUSE: Final = 0.01
+_IN_USE: Final = "The graph is in use."
 _CHILDREN: Final[list[subprocess.Popen[bytes]]] = []
 """Processes that this one started; kept so that it can wait for them when they end."""
 
@@ -97,12 +98,12 @@ class ProcessEngine(Engine):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             place.chmod(0o700)  # SEC: the socket in it is the only access to the store
             self._directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            self._use = _open_lock(self._files.using)
+            self._use = open_lock(self._files.using)
         except OSError as error:
             raise ConfigurationError(
                 f"Storage__Rdf__Directory: {place} cannot be used: {error.strerror}."
             ) from error
-        _lock(self._use, time.monotonic() + _WAIT, fcntl.LOCK_SH)
+        _lock(self._use, _WAIT, shared=True)
         self._give(self._connect(time.monotonic() + _WAIT))
 
     def close(self) -> None:
@@ -192,17 +193,16 @@ class ProcessEngine(Engine):
 
         The engine is not open here, and cannot be opened meanwhile.
         """
-        end = time.monotonic() + timeout
-        use = _open_lock(self._files.using)
+        use = open_lock(self._files.using)
         try:
-            _lock(use, end)
+            _lock(use, timeout)
             self._directory = os.open(
                 self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
             )
             self._stop_process()
-            alive = _open_lock(self._files.alive)
+            alive = open_lock(self._files.alive)
             try:
-                _lock(alive, time.monotonic() + max(timeout, _WAIT))
+                _lock(alive, max(timeout, _WAIT))
                 yield
             finally:
                 os.close(alive)
@@ -359,7 +359,9 @@ class ProcessEngine(Engine):
             connection = self._try_connect()
             if connection is not None:
                 return connection
-            with _starting(self._files, end):
+            with hold_lock(self._files.starting, max(0.0, end - time.monotonic())) as lock:
+                if lock is None:
+                    raise StorageBusy(_IN_USE)
                 connection = self._try_connect() or self._start(end)
             if connection is not None:
                 return connection
@@ -436,28 +438,6 @@ def _build_refusal(code: str, message: str) -> InputError:
     return next((kind for kind in kinds if kind.code == code), SparqlInvalid)(message)
 
 
-@contextmanager
-def _starting(files: Files, end: float) -> Iterator[None]:
-    """Hold the lock for starting a process. Raises `StorageBusy` if it is not free in time."""
-    handle = _open_lock(files.starting)
-    try:
-        _lock(handle, end)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _open_lock(file: Path) -> int:
-    return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-
-def _lock(handle: int, end: float, kind: int = fcntl.LOCK_EX) -> None:
-    while True:
-        try:
-            fcntl.flock(handle, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                raise StorageBusy("The graph is in use.") from None
-            time.sleep(_PAUSE)
-        else:
-            return
+def _lock(handle: int, timeout: float, *, shared: bool = False) -> None:
+    if not wait_for_lock(handle, timeout, shared=shared):
+        raise StorageBusy(_IN_USE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import sys
@@ -21,6 +20,7 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.runtime.heap import HeapTrimmer, set_up_heap
+from twinframe.runtime.locks import open_lock, wait_for_lock
 from twinframe_storage_rdf.copies import mend_directory, remove_leftovers
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
 from twinframe_storage_rdf.engine import build_timeout
@@ -96,8 +96,8 @@ class StoreServer:
         """Wait for the previous process to end, open the store and serve."""
         set_up_heap()
         self._place = os.open(self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._alive = os.open(self._files.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._alive, fcntl.LOCK_EX)
+        self._alive = open_lock(self._files.alive)
+        wait_for_lock(self._alive)
         mend_directory(self._files.store, self._files.old)
         remove_leftovers(self._files.place)
         self._engine.open()

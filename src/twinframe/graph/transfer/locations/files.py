@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import stat
@@ -16,6 +15,7 @@ from urllib.parse import SplitResult, unquote
 
 from twinframe.errors import InvalidArgument, LocationFailed, UrlNotAllowed
 from twinframe.graph.transfer.locations.base import JobLocation, OpenSource, parse_url
+from twinframe.runtime.locks import hold_abandoned, is_at, wait_for_lock
 
 # SEC: a symbolic link in place of the file is not followed, and a FIFO does not block.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -180,11 +180,10 @@ def _make_draft(folder: int) -> tuple[str, int]:
         draft = f".{uuid.uuid4().hex}{_DRAFT}"
         handle = os.open(draft, flags, 0o600, dir_fd=folder)
         with suppress(OSError):  # without locks it is never removed either
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):  # another process removed drafts in between
-            if os.path.samestat(os.fstat(handle), os.stat(draft, dir_fd=folder)):
-                return draft, handle
-        os.close(handle)
+            wait_for_lock(handle)
+        if is_at(draft, handle, directory=folder):
+            return draft, handle
+        os.close(handle)  # another process removed drafts in between
 
 
 def _remove_drafts(folder: int) -> None:
@@ -192,10 +191,7 @@ def _remove_drafts(folder: int) -> None:
     for name in os.listdir(folder):
         if not _DRAFT_NAME.fullmatch(name):
             continue
-        with suppress(OSError):  # it was finished meanwhile, or has another owner
-            handle = os.open(name, _READ, dir_fd=folder)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # An error: it was finished meanwhile, or has another owner.
+        with suppress(OSError), hold_abandoned(name, directory=folder) as is_abandoned:
+            if is_abandoned:
                 os.unlink(name, dir_fd=folder)
-            finally:
-                os.close(handle)

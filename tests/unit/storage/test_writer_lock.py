@@ -1,4 +1,4 @@
-"""The turn lock: exclusive, bounded, freed by the end of its holder, and fair between processes."""
+"""The writer lock: exclusive, bounded, freed by its holder's end, and fair between processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from twinframe.errors import StorageBusy
-from twinframe_storage_sqlite.writer_lock import WriterLock
+from twinframe.storage.writer_lock import WriterLock
 
 SPAWN = multiprocessing.get_context("spawn")
 
