@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from twinframe.query.algebra import AggregateCall, AggregateKind
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import read_as
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
 from twinframe_storage_sqlite.compiler.guards import render_trap

@@ -7,7 +7,7 @@ traps, so that the evaluator answers.
 from __future__ import annotations
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.elements import build_let
 from twinframe_storage_sqlite.compiler.guards import has_trap, render_trap
 from twinframe_storage_sqlite.compiler.lists import compile_concatenation

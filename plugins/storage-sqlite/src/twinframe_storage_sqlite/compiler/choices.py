@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import LARGEST_OPERAND
 from twinframe_storage_sqlite.compiler.elements import render_item
 from twinframe_storage_sqlite.compiler.guards import has_trap

@@ -9,8 +9,8 @@ otherwise it is 0 or NULL. That is all a condition needs, and lets SQLite use an
 from __future__ import annotations
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Bindings, build_flat_json, build_json
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Bindings, build_flat_json, build_json
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.nested import check_comparable, compile_equal_nested
 from twinframe_storage_sqlite.compiler.term import (

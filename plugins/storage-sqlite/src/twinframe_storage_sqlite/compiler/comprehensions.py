@@ -20,7 +20,7 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.elements import (
     build_let,
     find_element_kinds,

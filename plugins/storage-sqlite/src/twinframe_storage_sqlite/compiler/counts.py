@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from twinframe.query.algebra import AggregateCall, AggregateKind, Variable
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.term import Term
 

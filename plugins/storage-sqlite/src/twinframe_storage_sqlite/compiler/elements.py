@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.term import Term, render_json

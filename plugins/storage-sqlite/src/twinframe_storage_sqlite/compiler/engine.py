@@ -14,10 +14,10 @@ from twinframe.model.values import Value
 from twinframe.query.algebra import Query
 from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 from twinframe.query.reader import GraphReader
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Bindings, SqliteValue
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Bindings, SqlValue
+from twinframe.query.sql.names import find_needed
 from twinframe_storage_sqlite.compiler.guards import find_trap
-from twinframe_storage_sqlite.compiler.names import find_needed
 from twinframe_storage_sqlite.compiler.operators import PlanCompiler
 from twinframe_storage_sqlite.compiler.output import Column, build_columns, render_body
 from twinframe_storage_sqlite.compiler.paging import build_labelled_scan, find_scanned_kind
@@ -85,7 +85,7 @@ class SqliteQuery(CompiledQuery):
         text = self.text if self._scan is None else self._scan.choose(scans, bindings)
         return list_used(scans.connection, text, bindings)
 
-    def _bind_page(self, bindings: dict[str, SqliteValue], skip: int, limit: int | None) -> None:
+    def _bind_page(self, bindings: dict[str, SqlValue], skip: int, limit: int | None) -> None:
         """Bind the requested page within the query's own SKIP and LIMIT."""
         own_skip = _read_count(bindings, self._page.skip) or 0
         own_limit = _read_count(bindings, self._page.limit)
@@ -117,13 +117,13 @@ def _find_key(query: Query, select: Select) -> str | None:
     return select.scanned.get(kind)
 
 
-def _read_count(bindings: Mapping[str, SqliteValue], placeholder: str | None) -> int | None:
+def _read_count(bindings: Mapping[str, SqlValue], placeholder: str | None) -> int | None:
     count = None if placeholder is None else bindings[placeholder.removeprefix(":")]
     return count if isinstance(count, int) else None
 
 
 def _run_all(
-    scans: GraphScans, sql: str, bindings: Mapping[str, SqliteValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue]
 ) -> list[tuple[Any, ...]]:
     try:
         return scans.read_all(sql, bindings)
@@ -133,7 +133,7 @@ def _run_all(
 
 
 def _run_page(
-    scans: GraphScans, sql: str, bindings: Mapping[str, SqliteValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue]
 ) -> Iterator[list[tuple[Any, ...]]]:
     try:
         yield from scans.iterate_some(sql, bindings)
@@ -143,7 +143,7 @@ def _run_page(
 
 
 def _run(
-    scans: GraphScans, sql: str, bindings: Mapping[str, SqliteValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue]
 ) -> Iterator[tuple[Any, ...]]:
     try:
         yield from scans.iterate(sql, bindings)

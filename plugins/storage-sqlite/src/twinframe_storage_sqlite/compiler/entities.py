@@ -7,7 +7,7 @@ the document.
 from __future__ import annotations
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.maps import find_entry
 from twinframe_storage_sqlite.compiler.term import (
     NULL_TERM,

@@ -34,10 +34,10 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source, build_json
 from twinframe_storage_sqlite.compiler import functions
-from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import compile_arithmetic, compile_minus, read_as
-from twinframe_storage_sqlite.compiler.bindings import Source, build_json, build_path
 from twinframe_storage_sqlite.compiler.choices import build_choice
 from twinframe_storage_sqlite.compiler.comparison import (
     compile_equal,
@@ -59,6 +59,7 @@ from twinframe_storage_sqlite.compiler.maps import build_map
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.strings import compile_string_test
 from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, check_droppable
+from twinframe_storage_sqlite.compiler.texts import build_path
 from twinframe_storage_sqlite.json_paths import render_balanced
 
 CompileSubplan = Callable[[Subplan, Select], Term]

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from twinframe.query.algebra import FunctionCall, Literal, Parameter, Property, Subscript, Variable
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Bindings
 from twinframe_storage_sqlite.compiler.arithmetic import read_as
-from twinframe_storage_sqlite.compiler.bindings import Bindings
 from twinframe_storage_sqlite.compiler.choices import build_first
 from twinframe_storage_sqlite.compiler.comparison import compile_in
 from twinframe_storage_sqlite.compiler.guards import render_trap

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from twinframe.query.algebra import AggregateCall, AggregateKind
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.nested import render_list_key
 from twinframe_storage_sqlite.compiler.select import Page, Select
 from twinframe_storage_sqlite.compiler.term import Member, Term, build_json_term, render_key

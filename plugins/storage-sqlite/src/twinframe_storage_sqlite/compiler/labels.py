@@ -13,8 +13,8 @@ from typing import assert_never
 from twinframe.model.values import Value
 from twinframe.query.algebra import LabelAnd, LabelExpression, LabelName, LabelNot, LabelOr
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Bindings, Source, SqliteValue
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Bindings, Source, SqlValue
 from twinframe_storage_sqlite.compiler.term import Term, read_table
 
 _DESCENDANTS = (
@@ -89,22 +89,22 @@ def compile_has_labels(
 # --- model membership ---------------------------------------------------------------------------
 
 
-def build_family_start(value: Value) -> SqliteValue:
+def build_family_start(value: Value) -> SqlValue:
     """Return the prefix of the ids of all versions of a model: its id without version, and `;`."""
     return _read_model_id(value).partition(";")[0] + ";"
 
 
-def build_family_end(value: Value) -> SqliteValue:
+def build_family_end(value: Value) -> SqlValue:
     """Return the least text above all of those."""
     return _read_model_id(value).partition(";")[0] + "<"
 
 
-def build_major(value: Value) -> SqliteValue:
+def build_major(value: Value) -> SqlValue:
     """The first number of the version; 0 without one."""
     return _parse_version(value)[0]
 
 
-def build_minor(value: Value) -> SqliteValue:
+def build_minor(value: Value) -> SqlValue:
     """The second number of the version; 0 without one."""
     return _parse_version(value)[1]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.elements import (
     build_let,
     find_element_kinds,

@@ -8,7 +8,7 @@ Both compare the trees that `json_tree` makes of two JSON texts.
 from __future__ import annotations
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.elements import build_let
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.term import Term

@@ -36,9 +36,9 @@ from twinframe.query.algebra import (
 )
 from twinframe.query.engine import STORED_TIME, CannotRun
 from twinframe.query.evaluate.constants import compile_constant
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source, build_count
 from twinframe_storage_sqlite.compiler.aggregates import compile_aggregate
-from twinframe_storage_sqlite.compiler.bindings import Source, build_count
 from twinframe_storage_sqlite.compiler.counts import compile_kept_count
 from twinframe_storage_sqlite.compiler.elements import (
     find_element_kinds,

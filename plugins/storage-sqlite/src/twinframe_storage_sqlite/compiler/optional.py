@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from twinframe.query.algebra import Direction, Match, NodePattern, RelationshipPattern
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
 from twinframe_storage_sqlite.compiler.patterns import PatternCompiler
 from twinframe_storage_sqlite.compiler.select import Select

@@ -16,7 +16,7 @@ import orjson
 from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.query.algebra import Query, ResultShape
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.term import Term, check_path, read_table, render_json
 from twinframe_storage_sqlite.json_paths import render_balanced, render_text

@@ -19,8 +19,8 @@ from twinframe.query.algebra import (
     Project,
     Unit,
 )
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import SqliteValue
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import SqlValue
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.statements import StatementRunner
 
@@ -63,7 +63,7 @@ class LabelledScan:
     filtered: bool
     _counted: _Counted | None = None
 
-    def choose(self, runner: StatementRunner, bindings: Mapping[str, SqliteValue]) -> str:
+    def choose(self, runner: StatementRunner, bindings: Mapping[str, SqlValue]) -> str:
         """Return the faster of the two for a page of this many rows."""
         limit = bindings["page_limit"]
         if not isinstance(limit, int) or limit < 0:

@@ -23,13 +23,13 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Source
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source
+from twinframe.query.sql.names import find_names
 from twinframe_storage_sqlite.compiler.comparison import compile_equal
 from twinframe_storage_sqlite.compiler.entities import compile_member
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler, find_operands
 from twinframe_storage_sqlite.compiler.labels import compile_labels
-from twinframe_storage_sqlite.compiler.names import find_names
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.shortest import (
     Shortest,

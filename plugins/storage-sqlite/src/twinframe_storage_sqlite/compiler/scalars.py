@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import read_as
 from twinframe_storage_sqlite.compiler.elements import build_let, read_integer
 from twinframe_storage_sqlite.compiler.guards import render_retreat, render_trap

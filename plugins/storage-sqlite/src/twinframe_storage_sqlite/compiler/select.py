@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Bindings, read_parameter
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Bindings, read_parameter
 from twinframe_storage_sqlite.compiler.term import (
     Term,
     build_json_term,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from twinframe.query.algebra import Direction, GraphPattern, PathKind, RelationshipPattern
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Source
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.select import Select, build_column, render_column
 from twinframe_storage_sqlite.compiler.term import Term

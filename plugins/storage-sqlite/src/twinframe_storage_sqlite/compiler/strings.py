@@ -6,17 +6,17 @@ from typing import Final
 
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import (
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import (
     Bindings,
-    SqliteValue,
-    build_prefix_end,
+    SqlValue,
     build_scalar,
 )
 from twinframe_storage_sqlite.compiler.comparison import render_all, render_whole
 from twinframe_storage_sqlite.compiler.elements import build_let
 from twinframe_storage_sqlite.compiler.guards import render_retreat
 from twinframe_storage_sqlite.compiler.term import Term, render_check, render_forced
+from twinframe_storage_sqlite.compiler.texts import build_prefix_end
 
 _LONGEST_SEARCHED: Final = 1024
 
@@ -58,7 +58,7 @@ def _render_place(left: Term, right: Term, test: str, bindings: Bindings) -> str
     )
 
 
-def _build_searched(value: Value) -> SqliteValue:
+def _build_searched(value: Value) -> SqlValue:
     if isinstance(value, str) and len(value.encode(errors="surrogatepass")) > _LONGEST_SEARCHED:
         raise CannotRun("A search for a long string.")
     return build_scalar(value)

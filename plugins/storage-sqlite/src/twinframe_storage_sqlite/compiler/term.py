@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Source
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source
 from twinframe_storage_sqlite.compiler.guards import has_trap, render_trap
 from twinframe_storage_sqlite.json_paths import render_path
 

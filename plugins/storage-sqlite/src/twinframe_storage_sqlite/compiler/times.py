@@ -14,8 +14,8 @@ from typing import Final
 from twinframe.model.values import Value
 from twinframe.query.algebra import FunctionCall, ListExpression, Literal, MapExpression
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Bindings, Source, build_json
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Bindings, Source, build_json
 from twinframe_storage_sqlite.compiler.elements import build_let
 from twinframe_storage_sqlite.compiler.entities import compile_member
 from twinframe_storage_sqlite.compiler.guards import render_trap

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from twinframe.query.algebra import Direction, Length, RelationshipPattern
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Source
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source
 from twinframe_storage_sqlite.compiler.comparison import compile_equal
 from twinframe_storage_sqlite.compiler.entities import compile_member
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
