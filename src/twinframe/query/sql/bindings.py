@@ -101,9 +101,10 @@ class Source:
 
 
 class Bindings:
-    """Placeholders of one statement, in the order they were requested."""
+    """Placeholders of one statement, in the order they were requested; `render` writes a name."""
 
-    def __init__(self) -> None:
+    def __init__(self, render: Callable[[str], str]) -> None:
+        self._render = render
         self._constants: dict[str, SqlValue] = {}
         self._parameters: list[tuple[str, str, Transform]] = []
         self._computed: list[tuple[str, Callable[[Mapping[str, Value]], SqlValue]]] = []
@@ -124,14 +125,14 @@ class Bindings:
                 placeholder = f"p{number}"
                 self._parameters.append((placeholder, source.name, transform))
             self._known[identity] = placeholder
-        return ":" + placeholder
+        return self._render(placeholder)
 
     def bind_computed(self, compute: Compute, transform: Transform) -> str:
         """Return the placeholder of a value that `compute` derives from the parameters."""
         placeholder = f"p{len(self._known)}"
         self._known[(placeholder,)] = placeholder
         self._computed.append((placeholder, lambda parameters: transform(compute(parameters))))
-        return ":" + placeholder
+        return self._render(placeholder)
 
     def build(self, parameters: Mapping[str, Value]) -> dict[str, SqlValue]:
         """Return the values to bind for these request parameters."""
