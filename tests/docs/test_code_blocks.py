@@ -1,6 +1,8 @@
 """Every code block of the documents runs: Python, shell and queries against a real service.
 
-A block ```text output``` after a block says what it prints; `...` stands for anything.
+A block ```text output``` after a block says what it prints; `...` stands for anything. A block with
+a `title="..."` is that file. A block ```diff``` changes a copy of the checkout, in which the shell
+blocks after it run.
 """
 
 from __future__ import annotations
@@ -10,20 +12,23 @@ import doctest
 import io
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import tomllib
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rdflib import Graph
-from sybil import Example, Sybil
+from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser
+from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
 from tests.e2e.server import Server, free_port
 from tests.e2e.wire import Wire
@@ -54,6 +59,7 @@ class Page:
             **{shown: f"127.0.0.1:{free_port()}" for shown in OWN_ADDRESSES},
         }
         self._groups: list[int] = []
+        self._search: list[Path] = [folder, folder / "site"]
         self.printed = ""
 
     def close(self) -> None:
@@ -85,15 +91,39 @@ class Page:
             exec(code, self._names)  # noqa: S102
         self.printed = out.getvalue()
 
+    def write_file(self, example: Example) -> None:
+        name, text = example.parsed
+        file = self._folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def apply_diff(self, example: Example) -> None:
+        if self._folder.name != "checkout":
+            self._folder = checkout = self._folder / "checkout"
+            copy_checkout(checkout)
+            self._search = [checkout / "src", *checkout.glob("plugins/*/src")]
+        done = subprocess.run(
+            ["git", "apply", "--whitespace=nowarn", "-"],
+            cwd=self._folder,
+            env={**os.environ, "GIT_CEILING_DIRECTORIES": str(self._folder.parent)},
+            input=example.parsed,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"{example.path}:{example.line}\n{done.stderr}"
+
     def run_bash(self, example: Example) -> None:
         # NOTE: what sets the project up cannot run inside its own tests; that it exists is checked.
         text = self._adapt(example.parsed).replace("make ", f"make -n -C {ROOT} ")
+        # A plugin is installed where no other test sees it; its code is found in the folder itself.
+        text = text.replace("pip install -e .", f"pip install {_OFFLINE} --target site .")
         done = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", text],
             cwd=self._folder,
             env={
                 **os.environ,
                 "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "PYTHONPATH": os.pathsep.join(map(str, self._search)),
                 "Storage__Sqlite__Directory": str(self._folder / "var"),
             },
             stdout=subprocess.PIPE,
@@ -123,6 +153,18 @@ class Page:
         )
 
 
+_OFFLINE = "--quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation"
+_TITLED = re.compile(r'(?:python|toml) title="([^"]+)"')
+_LEFT_OUT = shutil.ignore_patterns(
+    ".*", "__pycache__", "node_modules", "var", "build", "dist", "benchmarks", "*.png"
+)
+
+
+def copy_checkout(target: Path) -> None:
+    """Copy what a recipe changes: code, tests and pages, without what a build made."""
+    shutil.copytree(ROOT, target, ignore=_LEFT_OUT)
+
+
 # What `docs/reference/rdf-mapping.md` says that its names stand for.
 _PREFIXES = """
 @prefix tf: <urn:twinframe:vocabulary:> .
@@ -141,7 +183,7 @@ def _is_running(group: int) -> bool:
     return True
 
 
-def _parsers(page: Page) -> list[CodeBlockParser]:
+def _parsers(page: Page) -> list[Callable[[Document], Iterable[Region]]]:
     run: dict[str, Callable[[Example], object]] = {
         "python": page.run_python,
         "bash": page.run_bash,
@@ -150,6 +192,7 @@ def _parsers(page: Page) -> list[CodeBlockParser]:
         "json": lambda example: json.loads(example.parsed),
         "toml": lambda example: tomllib.loads(example.parsed),
         "turtle": lambda example: Graph().parse(data=_PREFIXES + example.parsed, format="turtle"),
+        "diff": page.apply_diff,
         "text output": page.check_output,
     }
 
@@ -159,7 +202,16 @@ def _parsers(page: Page) -> list[CodeBlockParser]:
 
         return call
 
-    return [CodeBlockParser(language, evaluate(evaluator)) for language, evaluator in run.items()]
+    def parse_files(document: Document) -> Iterator[Region]:
+        lexer = FencedCodeBlockLexer(_TITLED.pattern, {"language": "title", "source": "source"})
+        for region in lexer(document):
+            title = _TITLED.fullmatch(region.lexemes["title"])
+            assert title is not None
+            parsed = (title[1], region.lexemes["source"])
+            yield Region(region.start, region.end, parsed, evaluate(page.write_file))
+
+    blocks = [CodeBlockParser(language, evaluate(evaluator)) for language, evaluator in run.items()]
+    return [*blocks, parse_files]
 
 
 @pytest.fixture(scope="module")
@@ -206,13 +258,15 @@ def test_the_code_of_the_page_runs(path: Path, sample: Server, tmp_path: Path) -
 
 
 def test_no_block_is_of_a_language_that_does_not_run() -> None:
-    known = {"python", "bash", "cypher", "sql", "json", "toml", "turtle", "text", "text output"}
+    known = {"python", "bash", "cypher", "sql", "json", "toml", "turtle", "diff"}
+    known |= {"text", "text output"}
     unknown = []
     for path in PAGES:
         inside = False
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             if line.lstrip().startswith("```"):
                 inside = not inside
-                if inside and line.strip().removeprefix("```") not in known:
+                name = line.strip().removeprefix("```")
+                if inside and name not in known and not _TITLED.fullmatch(name):
                     unknown.append(f"{path.relative_to(ROOT)}:{number} {line}")
     assert unknown == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def test_every_page_of_the_docs_is_reachable_from_the_readme() -> None:
         str(p.relative_to(ROOT)) for p in PAGES if p.parts[-2] != "decisions" and p not in seen
     ]
     assert missing == []
+
+
+def test_the_changes_that_recipes_show_apply() -> None:
+    failed = []
+    for page in PAGES:
+        for diff in re.findall(
+            r"^```diff\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
+        ):
+            command = ["git", "apply", "--check", "--whitespace=nowarn", "-"]
+            done = subprocess.run(command, cwd=ROOT, input=diff, capture_output=True, text=True)
+            if done.returncode:
+                failed.append(f"{page.relative_to(ROOT)}: {done.stderr}")
+    # Adapt the recipe to the code: make its change by hand, and copy it from `git diff -U1`.
+    assert failed == []
 
 
 def test_every_decision_has_one_form_and_its_line_in_the_index() -> None:

@@ -17,7 +17,7 @@ from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits
 
 HERE = Path(__file__).resolve().parent
-README = HERE.parents[1] / "plugins/resource-types/README.md"
+RECIPE = HERE.parents[1] / "docs/how-to/add-a-resource-type.md"
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def test_a_resource_of_it_runs_through_its_whole_life(
     assert world.read("deep").status == "terminated"
 
 
-def test_the_readme_shows_a_plugin_of_ten_lines() -> None:
-    page = README.read_text(encoding="utf-8")
-    code = page.partition("```python\n")[2].partition("```")[0]
+def test_the_recipe_begins_with_a_plugin_of_ten_lines() -> None:
+    page = RECIPE.read_text(encoding="utf-8")
+    code = page.partition('```python title="acme_lakes/plugin.py"\n')[2].partition("```")[0]
     lines = [line for line in code.splitlines() if line.strip()]
     assert len(lines) <= 10
     module: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""A resource type of one's own, whole: the example of the resource types' README."""
+"""A resource type of one's own, whole: the smallest one of the recipe."""
 
 from collections.abc import Sequence
 
