@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,11 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
-from twinframe.errors import SparqlInvalid, StorageError
-from twinframe_storage_rdf.endpoint.remote_rows import ROW_WRITERS, read_rows
-from twinframe_storage_rdf.endpoint.remote_triples import TRIPLE_WRITERS, read_triples
+from twinframe.errors import LimitExceeded, SparqlInvalid, StorageError
+from twinframe.storage.triples import ROW_SYNTAXES, TRIPLE_SYNTAXES, QueryForm
+from twinframe_storage_rdf.endpoint.remote import rewrite_answer
+from twinframe_storage_rdf.endpoint.writing import LimitedWriter
+from twinframe_storage_rdf.engine import Question
+from twinframe_storage_rdf.products import STANDARD, VIRTUOSO, Product
 
-JSON, XML, CSV, TSV = ROW_WRITERS
+JSON, XML, CSV, TSV = (syntax.media_types[0] for syntax in ROW_SYNTAXES)
 MOST = 2_000_000
 SURROGATE = (
     '{"head": {"vars": ["a"]}, '
@@ -39,23 +43,38 @@ def cut(text: str, size: int) -> list[str]:
 
 
 def build(rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    return {"head": {"vars": ["a", "b", "c"]}, "results": {"bindings": rows}, **more}
+    return {"head": {"vars": ["a", "b", "c"], **more}, "results": {**more, "bindings": rows}}
 
 
-def write(text: str, media_type: str = JSON, size: int = 10) -> str:
-    names, rows = read_rows(cut(text, size), MOST)
-    return "".join(ROW_WRITERS[media_type](names, rows))
+def write(
+    text: str | Iterator[str],
+    media_type: str = JSON,
+    size: int = 10,
+    form: QueryForm = QueryForm.SELECT,
+    product: Product = STANDARD,
+    most: int = MOST,
+) -> str:
+    written: list[bytes] = []
+    question = Question("", None, None, media_type, form, most)
+    pieces = cut(text, size) if isinstance(text, str) else text
+    rewrite_answer(
+        (piece.encode() for piece in pieces),
+        question,
+        product,
+        LimitedWriter(most, time.monotonic() + 60, written.append),
+    )
+    return b"".join(written).decode()
 
 
 @given(ROWS, st.integers(1, 40), st.sampled_from([None, 1]), st.booleans())
 def test_rows_are_read_however_they_are_cut_and_spelt(
     rows: list[dict[str, Any]], size: int, indent: int | None, ascii_only: bool
 ) -> None:
-    text = json.dumps(build(rows, extra=[{}]), indent=indent, ensure_ascii=ascii_only)
+    text = json.dumps(build(rows, link=[{}]), indent=indent, ensure_ascii=ascii_only)
     assert json.loads(write(text, size=size)) == build(rows)
 
 
-def test_a_long_row_is_read_in_few_tries() -> None:
+def test_a_long_row_is_read_in_one_piece() -> None:
     row = {"a": {"type": "literal", "value": "x" * 1_000_000}}
     assert json.loads(write(json.dumps(build([row])), size=100)) == build([row])
 
@@ -100,8 +119,10 @@ def test_the_product_that_spells_types_its_own_way_is_read_as_the_standard_says(
         "datatype": "http://www.w3.org/2001/XMLSchema#boolean",
         "value": "1",
     }
-    found = json.loads(write(json.dumps(build([{"a": cell}]))))["results"]["bindings"]
-    assert found == [{"a": {**cell, "type": "literal", "value": "true"}}]
+    for size in (10, 90, 1000):
+        text = json.dumps(build([{"a": cell}] * 3))
+        found = json.loads(write(text, size=size, product=VIRTUOSO))["results"]["bindings"]
+        assert found == [{"a": {**cell, "type": "literal", "value": "true"}}] * 3
 
 
 ODD: list[Mapping[str, Any]] = [
@@ -158,8 +179,14 @@ def test_what_has_no_end_is_not_held(text: str) -> None:
             yield text[-2]
 
     with pytest.raises(StorageError):
-        list(read_rows(pour(), 1_000_000)[1])
+        write(pour())
     assert sum(taken) <= 3_100_000
+
+
+def test_a_term_that_is_longer_than_the_buffer_is_told() -> None:
+    row = {"a": {"type": "literal", "value": "x" * 20_000_000}}
+    with pytest.raises(LimitExceeded, match="too long"):
+        write(json.dumps(build([row])), size=100_000, most=64 * 1024**2)
 
 
 def test_xml_rows_with_a_control_character_are_told() -> None:
@@ -175,17 +202,20 @@ LINES = (
     '<urn:a> <urn:p> "x\\"\\r\\n\\u00e9\\U0001F3E2" .\n'
     '<urn:a>\t<urn:p>\t"3"^^<http://www.w3.org/2001/XMLSchema#integer>\t.\n\n'
     "_:b1 <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <dtmi:x:Y;1> . # behind\n"
-    '_:b1 <urn:q> "hi"@en-GB .\n'
+    '_:b1 <urn:q> "hi"@en-gb .\n'
     "<urn:a> <urn:q> _:b1 .\n"
 )
-FORMATS = dict(zip(TRIPLE_WRITERS, ("nt", "turtle", "json-ld", "xml"), strict=True))
+FORMATS = {
+    syntax.media_types[0]: name
+    for syntax, name in zip(TRIPLE_SYNTAXES, ("turtle", "nt", "json-ld", "xml"), strict=True)
+}
 
 
-@pytest.mark.parametrize("media_type", TRIPLE_WRITERS)
+@pytest.mark.parametrize("media_type", FORMATS)
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # rdflib uses what it deprecates
 def test_triples_are_read_however_they_are_cut(media_type: str, size: int) -> None:
-    written = b"".join(TRIPLE_WRITERS[media_type](read_triples(cut(LINES, size), MOST)))
+    written = write(LINES, media_type, size, QueryForm.CONSTRUCT)
     found = rdflib.Graph().parse(data=written, format=FORMATS[media_type])
     assert isomorphic(found, rdflib.Graph().parse(data=LINES, format="nt"))
     assert len(found) == 5
@@ -208,4 +238,4 @@ def test_triples_are_read_however_they_are_cut(media_type: str, size: int) -> No
 )
 def test_what_are_no_triples_is_an_error_of_the_server(text: str) -> None:
     with pytest.raises(StorageError):
-        list(TRIPLE_WRITERS["text/turtle"](read_triples(cut(text, 5), MOST)))
+        write(text, "text/turtle", 5, QueryForm.CONSTRUCT)

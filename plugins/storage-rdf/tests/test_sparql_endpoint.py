@@ -155,6 +155,16 @@ def test_rows_are_written_in_each_syntax(asked: Asked) -> None:
     assert [binding.get("name") for binding in row] == ["t", "id"]
 
 
+def test_rows_in_xml_hold_every_line_break(asked: Asked) -> None:
+    written = asked.ask("SELECT ('x\\r\\ny' AS ?text) { }", ROWS_XML)
+    assert "".join(ET.fromstring(written).itertext()).strip() == "x\r\ny"  # noqa: S314  (ours)
+
+
+def test_rows_that_xml_cannot_hold_are_told(asked: Asked) -> None:
+    with pytest.raises(SparqlInvalid, match="ask for JSON"):
+        asked.ask("SELECT ('a\x01b' AS ?text) { }", ROWS_XML)
+
+
 @pytest.mark.parametrize(
     ("syntax", "name"),
     [(TURTLE, "turtle"), (N_TRIPLES, "nt"), (JSON_LD, "json-ld"), (RDF_XML, "xml")],

@@ -61,6 +61,10 @@ class Product:
         del headers
         return ""
 
+    def mend_rows(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Return the pieces of a result in JSON, with terms spelt as the standard says."""
+        return pieces
+
     def is_refusal(self, said: str) -> bool:
         """Whether an answer with status 500 means that the text is wrong."""
         del said
@@ -76,6 +80,12 @@ class Product:
 
 _REFUSED: Final = re.compile(r"Virtuoso (?:22|37|42)\w{3} Error ")
 _UNDONE: Final = re.compile(r"Virtuoso 40001 Error ")
+_BOOLEAN: Final = re.compile(
+    rb'("datatype": {0,9}"http://www.w3.org/2001/XMLSchema#boolean", {0,9}"value": {0,9})"([01])"'
+)
+"""NOTE: no text of a row matches: within a text every quote is escaped."""
+_LONGEST_BOOLEAN: Final = 128
+_TRUTHS: Final = {b"1": b"true", b"0": b"false"}
 _CUT_HEADERS: Final = ("x-sparql-maxrows", "x-sql-state")
 _WELL: Final = "00000"
 _MOST_IN_TEXT: Final = 800
@@ -101,6 +111,7 @@ class Virtuoso(Product):
       (`queries`).
     - Answers that it cuts have status 200 and a header.
     - It answers an ASK with a row (`results.parse_truth`).
+    - It spells booleans 1 and 0.
     """
 
     name = "virtuoso"
@@ -155,6 +166,15 @@ class Virtuoso(Product):
         deadlock.
         """
         return next((name for name in _CUT_HEADERS if headers.get(name, _WELL) != _WELL), "")
+
+    def mend_rows(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Spell booleans `true` and `false`."""
+        rest = b""
+        for piece in pieces:
+            rest = _BOOLEAN.sub(lambda x: b'%b"%b"' % (x[1], _TRUTHS[x[2]]), rest + piece)
+            yield rest[:-_LONGEST_BOOLEAN]
+            rest = rest[-_LONGEST_BOOLEAN:]
+        yield rest
 
     def is_refusal(self, said: str) -> bool:
         """SQL states of wrong texts and values."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
+from pyoxigraph import BlankNode, Literal, NamedNode
+
 from twinframe.errors import SparqlInvalid
+from twinframe_storage_rdf.terms import XSD_STRING
 
 _HEAD: Final = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -25,36 +27,20 @@ _BREAKS: Final = {"\r": "&#13;"}
 _PIECE: Final = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """An IRI, or the label of a blank node."""
+def write_rdf_xml(triples: Iterable[Any]) -> Iterator[bytes]:
+    """Write pyoxigraph's triples as a document, in pieces; consecutive triples of a subject stay
+    together.
 
-    text: str
-    is_blank: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A literal; `datatype` empty for a plain string."""
-
-    text: str
-    datatype: str = ""
-    language: str = ""
-
-
-def write_rdf_xml(triples: Iterable[tuple[Resource, str, Resource | Text]]) -> Iterator[bytes]:
-    """Write the triples as a document, in pieces; consecutive triples of a subject stay together.
-
-    Raises `SparqlInvalid` for a predicate or a text that XML cannot write; other syntaxes can.
+    Raises `SparqlInvalid` for a term or a text that XML cannot write; other syntaxes can.
     """
     parts, size = [_HEAD], 0
-    last: Resource | None = None
-    for subject, predicate, value in triples:
-        if subject != last:
+    last = None
+    for triple in triples:
+        if triple.subject != last:
             parts.append("" if last is None else "</rdf:Description>\n")
-            parts.append(f"<rdf:Description {_render_subject(subject)}>\n")
-            last = subject
-        parts.append(_render_statement(predicate, value))
+            parts.append(f"<rdf:Description {_render_name(triple.subject, 'about')}>\n")
+            last = triple.subject
+        parts.append(_render_statement(triple.predicate.value, triple.object))
         size += len(parts[-1])
         if size >= _PIECE:
             yield "".join(parts).encode()
@@ -63,11 +49,15 @@ def write_rdf_xml(triples: Iterable[tuple[Resource, str, Resource | Text]]) -> I
     yield "".join(parts).encode()
 
 
-def _render_subject(subject: Resource) -> str:
-    return f"rdf:{'nodeID' if subject.is_blank else 'about'}={_quote(subject.text)}"
+def _render_name(term: Any, attribute: str) -> str:
+    """Render the attribute that names an IRI, or the one that names a blank node."""
+    if not isinstance(term, NamedNode | BlankNode):
+        raise SparqlInvalid(f"RDF/XML cannot hold the term {term}.")
+    is_blank = isinstance(term, BlankNode)
+    return f"rdf:{'nodeID' if is_blank else attribute}={_quote(term.value)}"
 
 
-def _render_statement(predicate: str, value: Resource | Text) -> str:
+def _render_statement(predicate: str, value: Any) -> str:
     # NOTE: the longest name that XML allows; the namespace is the rest, and may not be empty.
     found = _LOCAL.search(predicate, 1)
     if found is None:
@@ -77,13 +67,13 @@ def _render_statement(predicate: str, value: Resource | Text) -> str:
         )
     name, space = found[0], _quote(predicate[: found.start()])
     start = f"  <p:{name} xmlns:p={space}"
-    if isinstance(value, Resource):
-        return f"{start} rdf:{'nodeID' if value.is_blank else 'resource'}={_quote(value.text)}/>\n"
+    if not isinstance(value, Literal):
+        return f"{start} {_render_name(value, 'resource')}/>\n"
     if value.language:
         start += f" xml:lang={_quote(value.language)}"
-    elif value.datatype:
-        start += f" rdf:datatype={_quote(value.datatype)}"
-    return f"{start}>{escape(_check(value.text), _BREAKS)}</p:{name}>\n"
+    elif value.datatype.value != XSD_STRING:
+        start += f" rdf:datatype={_quote(value.datatype.value)}"
+    return f"{start}>{escape(_check(value.value), _BREAKS)}</p:{name}>\n"
 
 
 def _quote(text: str) -> str:

@@ -6,7 +6,7 @@ be stopped. None of these is run, even if the earlier check of the text missed o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Final
 
 import orjson
@@ -20,10 +20,15 @@ from rdflib.query import Result
 from rdflib.term import BNode, Identifier, Literal
 
 from twinframe.errors import SparqlInvalid
-from twinframe.storage.triples import RDF_XML
 from twinframe_storage_rdf.endpoint.alarm import run_until
-from twinframe_storage_rdf.endpoint.rdf_xml import Resource, Text, write_rdf_xml
-from twinframe_storage_rdf.endpoint.writing import LimitedWriter, check_deadline
+from twinframe_storage_rdf.endpoint.writing import (
+    LimitedWriter,
+    check_deadline,
+    parse_rows,
+    parse_triples,
+    write_rows,
+    write_triples,
+)
 from twinframe_storage_rdf.engine import Question
 
 _DEFAULT: Final = URIRef("urn:twinframe:endpoint:default")
@@ -32,11 +37,6 @@ _REFUSED: Final = {
     "ServiceGraphPattern": "SERVICE",
     "Builtin_REGEX": "REGEX",
     "Builtin_REPLACE": "REPLACE",
-}
-_GRAPH_FORMATS: Final = {
-    "text/turtle": "turtle",
-    "application/n-triples": "nt",
-    "application/ld+json": "json-ld",
 }
 
 
@@ -116,8 +116,7 @@ def answer_question(
     def apply() -> None:
         query = _parse(question.text)
         result = _OneGraph(question, data, deadline).query(query)
-        for piece in _write(result, question.media_type):
-            out.write(piece)
+        _write(result, question.media_type, out)
 
     try:
         run_until(deadline, apply)  # joins of lists in the text touch no watched triple
@@ -158,33 +157,15 @@ def _iterate(node: object) -> Iterator[CompValue]:
 # --- answers --------------------------------------------------------------------------------------
 
 
-def _write(result: Result, media_type: str) -> Iterator[bytes]:
-    if result.graph is not None and media_type == RDF_XML.media_types[0]:
-        yield from write_rdf_xml(map(_build_triple, result.graph))
-    elif result.graph is not None:
-        yield result.graph.serialize(format=_GRAPH_FORMATS[media_type], encoding="utf-8")
-    elif media_type == "application/sparql-results+json":
-        yield from _write_json(result)
-    elif media_type == "text/tab-separated-values":
-        yield from _write_tsv(result)
-    else:
-        written = result.serialize(format="csv" if media_type == "text/csv" else "xml")
-        yield written or b""
-
-
-def _build_triple(found: Any) -> tuple[Resource, str, Resource | Text]:
-    subject, predicate, value = found
-    return _build_resource(subject), str(predicate), _build_value(value)
-
-
-def _build_value(term: Identifier) -> Resource | Text:
-    if isinstance(term, Literal):
-        return Text(str(term), str(term.datatype or ""), term.language or "")
-    return _build_resource(term)
-
-
-def _build_resource(term: Identifier) -> Resource:
-    return Resource(str(term), isinstance(term, BNode))
+def _write(result: Result, media_type: str, out: LimitedWriter) -> None:
+    try:
+        if result.graph is not None:
+            text = result.graph.serialize(format="nt", encoding="utf-8")
+            write_triples(parse_triples(iter([text])), media_type, out)
+        else:
+            write_rows(parse_rows(_write_json(result)), media_type, out)
+    except (SyntaxError, ValueError) as error:
+        raise SparqlInvalid(f"The answer has a term that is not valid: {error}.") from error
 
 
 def _write_json(result: Result) -> Iterator[bytes]:
@@ -209,22 +190,3 @@ def _build_term(term: Identifier) -> dict[str, str]:
             built["datatype"] = str(term.datatype)
         return built
     return {"type": "bnode" if isinstance(term, BNode) else "uri", "value": str(term)}
-
-
-def _write_tsv(result: Result) -> Iterator[bytes]:
-    """SPEC: SPARQL 1.1 Query Results CSV and TSV Formats, section 4: terms as in Turtle."""
-    names = list(result.vars or ())
-    yield _render_line(f"?{name}" for name in names)
-    for row in result.bindings:
-        yield _render_line(
-            "" if row.get(name) is None else _render_term(row[name]) for name in names
-        )
-
-
-def _render_line(cells: Iterable[str]) -> bytes:
-    return ("\t".join(cells) + "\n").encode()
-
-
-def _render_term(term: Identifier) -> str:
-    text = term.n3()
-    return text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

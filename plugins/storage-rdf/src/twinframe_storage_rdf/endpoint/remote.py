@@ -6,18 +6,23 @@ whose text has no FROM clause any more.
 
 from __future__ import annotations
 
-import codecs
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import httpx2
+import pyoxigraph
 
-from twinframe.errors import SparqlInvalid, StorageBusy, StorageError
+from twinframe.errors import LimitExceeded, SparqlInvalid, StorageBusy, StorageError
 from twinframe.storage.triples import N_TRIPLES, ROWS_JSON, QueryForm
-from twinframe_storage_rdf.endpoint.remote_rows import ROW_WRITERS, read_rows, write_truth
-from twinframe_storage_rdf.endpoint.remote_triples import TRIPLE_WRITERS, read_triples
-from twinframe_storage_rdf.endpoint.writing import LimitedWriter, check_deadline
+from twinframe_storage_rdf.endpoint.writing import (
+    LimitedWriter,
+    check_deadline,
+    parse_rows,
+    parse_triples,
+    write_rows,
+    write_triples,
+)
 from twinframe_storage_rdf.engine import Question
 from twinframe_storage_rdf.products import Product
 from twinframe_storage_rdf.results import parse_truth
@@ -32,7 +37,8 @@ the state of twin graphs. A caller that may see none is given this one.
 _TRIPLES: Final = (N_TRIPLES.media_types[0], "text/plain")
 _WIDER: Final = 16
 """The server's answer may be this many times longer than ours: names are repeated in each row."""
-_PIECE: Final = 64 * 1024
+_FRAME: Final = 1024 * 1024
+"""The bytes before, between and after the rows."""
 _MOST_TRUTH: Final = 64 * 1024
 _SAID: Final = 300
 
@@ -47,7 +53,7 @@ def relay_answer(
     connect_timeout: float,
     write: Callable[[bytes], object],
 ) -> None:
-    """Send the query to the server at `url` once and write its answer in pieces of about 64 kB.
+    """Send the query to the server at `url` once and write its answer as it arrives.
 
     `end` is when the server's time is over, a `time.monotonic()` moment as `deadline` is. Raises
     `SparqlInvalid` in the server's own words when it refuses the query, `StorageBusy` when it does
@@ -67,8 +73,7 @@ def relay_answer(
     try:
         with client.stream("POST", url, data=form, headers=headers, timeout=timeout) as answer:
             _check(answer, wanted, product)
-            for piece in _join(_write(_decode(answer, last, question.limit), question)):
-                out.write(piece)
+            rewrite_answer(_check_time(answer.iter_bytes(), last), question, product, out)
     except httpx2.TimeoutException as error:
         check_deadline(deadline)
         raise StorageBusy("The SPARQL server did not answer in time.") from error
@@ -76,51 +81,76 @@ def relay_answer(
         raise StorageBusy(f"The SPARQL server gave no whole answer: {error}") from error
 
 
-def _decode(answer: httpx2.Response, last: float, limit: int) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    size = 0
+def _check_time(pieces: Iterator[bytes], last: float) -> Iterator[bytes]:
+    for piece in pieces:
+        if time.monotonic() >= last:  # each piece came in time, but all together do not
+            raise httpx2.ReadTimeout("the answer takes too long")
+        yield piece
+
+
+def _check_size(pieces: Iterator[bytes], limit: int, out: LimitedWriter) -> Iterator[bytes]:
+    """SEC: what is read and not written is held in memory, or is nothing, such as blanks."""
+    size = held = written = 0
+    for piece in pieces:
+        size += len(piece)
+        held = held + len(piece) if out.size == written else len(piece)
+        written = out.size
+        if size > limit * _WIDER or held > limit + _FRAME:
+            raise StorageError("The SPARQL server's answer is much longer than what it says.")
+        yield piece
+
+
+def rewrite_answer(
+    pieces: Iterator[bytes], question: Question, product: Product, out: LimitedWriter
+) -> None:
+    """Write the rows in JSON, or the triples as N-Triples, in the caller's format.
+
+    Raises `StorageError` when they are something else, or end early.
+    """
+    checked = _check_size(pieces, question.limit, out)
     try:
-        for piece in answer.iter_bytes():
-            size += len(piece)
-            if size > limit * _WIDER:  # blanks, for example
-                raise StorageError("The SPARQL server's answer is much longer than what it says.")
-            if time.monotonic() >= last:  # each piece came in time, but all together do not
-                raise httpx2.ReadTimeout("the answer takes too long")
-            yield decoder.decode(piece)
-        yield decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise StorageError("The SPARQL server's answer is not UTF-8.") from error
+        if question.form.makes_triples:
+            write_triples(parse_triples(_check_end(checked)), question.media_type, out)
+        elif question.form is QueryForm.SELECT:
+            write_rows(_parse_solutions(product.mend_rows(checked)), question.media_type, out)
+        else:
+            truth = b"true" if _read_truth(checked) else b"false"
+            found = parse_rows(iter([b'{"head":{},"boolean":%b}' % truth]))
+            write_rows(found, question.media_type, out)
+    except (SyntaxError, ValueError) as error:
+        wanted = "N-Triples" if question.form.makes_triples else "whole result"
+        raise StorageError(
+            f"The SPARQL server answered with something that is no {wanted}."
+        ) from error
+    except MemoryError as error:
+        raise LimitExceeded(f"The answer has a term that is too long: {error}.") from error
 
 
-def _write(texts: Iterator[str], question: Question) -> Iterator[bytes]:
-    if question.form is QueryForm.ASK:
-        yield write_truth(_read_truth(texts), question.media_type)
-    elif question.form is QueryForm.SELECT:
-        names, rows = read_rows(texts, question.limit)
-        yield from map(str.encode, ROW_WRITERS[question.media_type](names, rows))
-    else:
-        yield from TRIPLE_WRITERS[question.media_type](read_triples(texts, question.limit))
+def _parse_solutions(pieces: Iterator[bytes]) -> pyoxigraph.QuerySolutions:
+    found = parse_rows(pieces)
+    if not isinstance(found, pyoxigraph.QuerySolutions):
+        raise ValueError("the answer to an ASK")  # noqa: TRY004  (its content is wrong)
+    return found
 
 
-def _read_truth(texts: Iterator[str]) -> bool:
-    text = ""
-    for piece in texts:
+def _check_end(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """SPEC: RDF 1.1 N-Triples, section 7: without a line break at its end, a document was cut."""
+    is_open = False
+    for piece in pieces:
+        _, line_break, rest = piece.rpartition(b"\n")
+        is_open = bool(rest.strip()) or (is_open and not line_break)
+        yield piece
+    if is_open:
+        raise ValueError("its last line has no end")
+
+
+def _read_truth(pieces: Iterator[bytes]) -> bool:
+    text = b""
+    for piece in pieces:
         text += piece
         if len(text) > _MOST_TRUTH:
             raise StorageError("The SPARQL server answered an ASK with something else.")
-    return parse_truth(text.encode())
-
-
-def _join(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    parts: list[bytes] = []
-    size = 0
-    for piece in pieces:
-        parts.append(piece)
-        size += len(piece)
-        if size >= _PIECE:
-            yield b"".join(parts)
-            parts, size = [], 0
-    yield b"".join(parts)
+    return parse_truth(text)
 
 
 def _check(answer: httpx2.Response, wanted: tuple[str, ...], product: Product) -> None:

@@ -12,17 +12,10 @@ from typing import Any, Final, Protocol
 
 import pyoxigraph
 
-from twinframe.errors import (
-    ConfigurationError,
-    SparqlInvalid,
-    StorageError,
-    StorageFull,
-)
-from twinframe.storage.triples import RDF_XML
-from twinframe_storage_rdf.endpoint.rdf_xml import Resource, Text, write_rdf_xml
-from twinframe_storage_rdf.endpoint.writing import LimitedWriter
+from twinframe.errors import ConfigurationError, SparqlInvalid, StorageError, StorageFull
+from twinframe_storage_rdf.endpoint.writing import LimitedWriter, write_rows, write_triples
 from twinframe_storage_rdf.engine import Change, Engine, Question, build_timeout
-from twinframe_storage_rdf.terms import XSD_STRING, Iri, Row, Term, parse_literal, render_iri
+from twinframe_storage_rdf.terms import Iri, Row, Term, parse_literal, render_iri
 from twinframe_storage_rdf.updates import render_ask, render_change
 
 _TURN_ROWS = 256
@@ -108,16 +101,11 @@ class OxigraphEngine(Engine):
         """
         graphs = [pyoxigraph.NamedNode(name) for name in (question.default,) if name]
         named = [pyoxigraph.NamedNode(name) for name in (question.named,) if name]
-        is_graph = question.form.makes_triples
-        formats = pyoxigraph.RdfFormat if is_graph else pyoxigraph.QueryResultsFormat
+        write_found = write_triples if question.form.makes_triples else write_rows
         out = LimitedWriter(question.limit, deadline, write)
         try:
             found = self._store.query(question.text, default_graph=graphs, named_graphs=named)
-            if question.media_type == RDF_XML.media_types[0]:
-                for piece in write_rdf_xml(map(_build_triple, found)):
-                    out.write(piece)
-            else:
-                found.serialize(out, format=formats.from_media_type(question.media_type))
+            write_found(found, question.media_type, out)
         except (SyntaxError, ValueError) as error:
             raise SparqlInvalid(f"The query cannot be read: {error}.") from error
         except OSError as error:
@@ -231,23 +219,6 @@ def _build_term(found: Any) -> Term:
     if isinstance(found, pyoxigraph.NamedNode):
         return Iri(found.value)
     raise StorageError(f"A query gave a term that no twin graph has: {found}")
-
-
-def _build_triple(found: Any) -> tuple[Resource, str, Resource | Text]:
-    return _build_resource(found.subject), found.predicate.value, _build_value(found.object)
-
-
-def _build_value(found: Any) -> Resource | Text:
-    if isinstance(found, pyoxigraph.Literal):
-        datatype = found.datatype.value
-        return Text(found.value, "" if datatype == XSD_STRING else datatype, found.language or "")
-    return _build_resource(found)
-
-
-def _build_resource(found: Any) -> Resource:
-    if isinstance(found, (pyoxigraph.NamedNode, pyoxigraph.BlankNode)):
-        return Resource(found.value, isinstance(found, pyoxigraph.BlankNode))
-    raise SparqlInvalid(f"RDF/XML cannot hold the term {found}.")
 
 
 def _sync_file(path: Path) -> int:
