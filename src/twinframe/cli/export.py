@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from twinframe.cli.progress import open_bar, progress_option
 from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.transfer.sections import Section
 from twinframe.hooks.installation import load_installation
+from twinframe.runtime.files import rename_durably, sync_open
 from twinframe.service import open_graph
 from twinframe.storage.backups import making_file
 
@@ -109,9 +109,8 @@ def _open_target(file: str, *, packed: bool) -> Iterator[IO[bytes]]:
         with draft.open("wb") as raw:
             with _pack(raw, packed or path.suffix == ".gz") as out:
                 yield out
-            raw.flush()
-            os.fsync(raw.fileno())
-        draft.replace(path)
+            sync_open(raw)
+        rename_durably(draft, path)
 
 
 @contextmanager

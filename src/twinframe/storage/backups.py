@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from twinframe.errors import StorageDamaged, StorageError, StorageFull
+from twinframe.runtime.files import sync_open
 from twinframe.runtime.locks import acquire_lock, hold_abandoned
 
 _MARK: Final = b"twinframe backup sha256 "
@@ -101,8 +102,7 @@ def seal_backup(path: Path) -> None:
     seal = _MARK + _read_digest(path, size).encode() + b"\n"
     with path.open("ab") as file:
         file.write(seal)
-        file.flush()
-        os.fsync(file.fileno())
+        sync_open(file)
 
 
 def check_seal(path: Path) -> bool:

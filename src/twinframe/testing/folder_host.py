@@ -6,7 +6,6 @@ rename, and a lock file serializes access to the same graph.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -18,6 +17,7 @@ import orjson
 from twinframe.hooks.resource_types.base import LeaseLost
 from twinframe.hooks.resource_types.blocking import run_blocking
 from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
+from twinframe.runtime.files import sync_open
 from twinframe.runtime.locks import hold_lock
 
 _DRAFT: Final = ".draft"
@@ -108,8 +108,7 @@ class FolderHost:
         draft = _draft(file)
         with draft.open("wb") as stream:
             stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
+            sync_open(stream)
         self._fault("host:draft")
         draft.replace(file)
 

@@ -9,7 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from twinframe.access.authentication.credentials_file import make_directory
 from twinframe.errors import ConfigurationError
+from twinframe.runtime.files import write_durably
+from twinframe.runtime.locks import hold_lock
 from twinframe.tokenserver.key_ring import (
     KeyRing,
     build_ring,
@@ -18,7 +21,6 @@ from twinframe.tokenserver.key_ring import (
     render_ring,
     rotate,
 )
-from twinframe.tokenserver.private_files import locked, write_private
 from twinframe.tokenserver.signing_keys import Algorithm
 
 _FILE = "keys.json"
@@ -69,7 +71,8 @@ class KeyStore:
         Blocks: it waits for other processes, makes keys and writes.
         """
         policy = self._policy
-        with locked(self._lock):
+        make_directory(self._lock.parent, 0o700)
+        with hold_lock(self._lock):
             now = self._clock()
             if not self.path.exists():
                 self._write(build_ring(policy.algorithm, policy.token_lifetime, now))
@@ -86,7 +89,7 @@ class KeyStore:
     def rotate(self) -> KeyRing:
         """Sign with the next key from now on. Blocks as `maintain` does."""
         self.maintain()
-        with locked(self._lock):
+        with hold_lock(self._lock):
             ring = rotate(self._parse(), self._policy.algorithm, self._clock())
             self._write(ring)
             return ring
@@ -99,7 +102,7 @@ class KeyStore:
         return parse_ring(text, str(self.path))
 
     def _write(self, ring: KeyRing) -> None:
-        write_private(self.path, render_ring(ring))
+        write_durably(self.path, render_ring(ring))
 
     def _identify(self) -> tuple[int, int, int, int]:
         found = os.stat(self.path)  # noqa: PTH116  (PERF: half the time of Path.stat)

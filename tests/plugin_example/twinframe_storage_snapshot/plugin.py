@@ -1,6 +1,5 @@
 """A small storage plugin: the graph in memory, and a snapshot file written with every commit."""
 
-import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ import orjson
 from pydantic import Field
 
 from twinframe import hookimpl
+from twinframe.runtime.files import write_durably
 from twinframe.settings import Section
 from twinframe.storage.base import (
     GraphStore,
@@ -35,7 +35,7 @@ TURN = threading.Lock()  # and take turns at writing it
 
 
 class SnapshotStore(MemoryStore):
-    """Keeps its promise with one fsync a commit; meant for small graphs and one worker."""
+    """Writes the whole file at each commit; meant for small graphs and one worker."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -51,15 +51,10 @@ class SnapshotStore(MemoryStore):
             super().write([lambda transaction: load(transaction, content)])
 
     def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
-        """Run the works, then put the snapshot in place by rename before anybody is told."""
+        """Run the write functions, then put the snapshot in place before anybody is told."""
         with TURN:
             outcomes = super().write(functions)
-            draft = self._file.with_suffix(".draft")
-            with draft.open("wb") as stream:
-                stream.write(orjson.dumps(dump(self)))
-                stream.flush()
-                os.fsync(stream.fileno())
-            draft.replace(self._file)
+            write_durably(self._file, orjson.dumps(dump(self)))
         return outcomes
 
     def remove(self, timeout: float) -> None:

@@ -16,7 +16,6 @@ import pytest
 from twinframe.errors import ConfigurationError
 from twinframe.tokenserver.key_ring import parse_ring
 from twinframe.tokenserver.key_store import KeyPolicy, KeyStore
-from twinframe.tokenserver.private_files import locked, write_private
 
 POLICY = KeyPolicy("ES256", 3600, 90 * 86400)
 ROTATE = """
@@ -120,15 +119,6 @@ def test_what_a_killed_process_left_half_written_is_overwritten(tmp_path: Path) 
     store.maintain()
     assert parse_ring((tmp_path / "keys.json").read_bytes(), "") == store.read()
     assert stat.S_IMODE((tmp_path / "keys.json").stat().st_mode) == 0o600
-
-
-def test_a_link_laid_where_the_new_file_goes_is_not_followed(tmp_path: Path) -> None:
-    victim = tmp_path / "victim"
-    victim.write_bytes(b"mine")
-    (tmp_path / "file.new").symlink_to(victim)
-    with pytest.raises(OSError, match="symbolic links"), locked(tmp_path / "lock"):
-        write_private(tmp_path / "file", b"secret")
-    assert victim.read_bytes() == b"mine"
 
 
 def test_keys_that_others_may_read_are_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from twinframe.errors import StorageDamaged, StorageFull
+from twinframe.runtime.files import rename_durably, sync, sync_open
 from twinframe.storage.backups import check_seal, making_file, seal_backup
 
 if TYPE_CHECKING:
@@ -50,11 +51,9 @@ def write_archive(source: Path, target: Path) -> None:
             for path in sorted(source.iterdir()):
                 archive.add(path, path.name, recursive=False)
             archive.close()
-            file.flush()
-            os.fsync(file.fileno())
+            sync_open(file)
         seal_backup(unfinished)
-        unfinished.replace(target)
-        sync_directory(target.parent)
+        rename_durably(unfinished, target)
 
 
 def read_archive(source: Path, target: Path) -> None:
@@ -74,15 +73,14 @@ def read_archive(source: Path, target: Path) -> None:
                     raise StorageDamaged(f"{source} is no backup: it holds {member.name!r}.")
                 with (target / name).open("xb") as file:
                     shutil.copyfileobj(content, file)
-                    file.flush()
-                    os.fsync(file.fileno())
+                    sync_open(file)
     except (tarfile.TarError, OSError, EOFError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise StorageFull("No space is left for the backup to be restored.") from error
         raise StorageDamaged(f"{source} is damaged or no backup: {error}") from error
     if not any(target.iterdir()):
         raise StorageDamaged(f"{source} is damaged: there is no backup in it.")
-    sync_directory(target)
+    sync(target)
 
 
 def install_copy(draft: Path, store: Path, old: Path) -> None:
@@ -91,10 +89,8 @@ def install_copy(draft: Path, store: Path, old: Path) -> None:
     `mend_directory` completes an interrupted call.
     """
     if store.exists():
-        store.rename(old)
-        sync_directory(store.parent)
-    draft.rename(store)
-    sync_directory(store.parent)
+        rename_durably(store, old)
+    rename_durably(draft, store)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -103,8 +99,7 @@ def mend_directory(store: Path, old: Path) -> None:
     leftovers.
     """
     if not store.exists() and old.exists():
-        old.rename(store)
-        sync_directory(store.parent)
+        rename_durably(old, store)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -125,12 +120,3 @@ def measure_directory(place: Path) -> int:
             except FileNotFoundError:
                 continue
     return total
-
-
-def sync_directory(place: Path) -> None:
-    """Sync the names in a directory to stable storage."""
-    handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -11,6 +11,7 @@ from typing import Final
 
 import apsw
 
+from twinframe.runtime.files import DRAFT, rename_durably, sync, write_durably
 from twinframe.storage.backups import check_seal, making_file, seal_backup
 from twinframe_storage_sqlite.checksums import (
     RESERVED,
@@ -23,7 +24,7 @@ from twinframe_storage_sqlite.checksums import (
 )
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
-from twinframe_storage_sqlite.files import DatabaseFiles, make_private, sync, write_marker
+from twinframe_storage_sqlite.files import DatabaseFiles, make_private
 from twinframe_storage_sqlite.settings import SqliteSettings
 
 _PAUSE: Final = 0.05
@@ -43,8 +44,7 @@ def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
             checked = source.reserve_bytes("main") == RESERVED
             _copy(source, unfinished, patience, checked=checked)
             seal_backup(unfinished)
-            unfinished.replace(target)
-            sync(target.parent)
+            rename_durably(unfinished, target)
     except EngineError as error:
         raise build_error(error, str(target)) from error
 
@@ -84,7 +84,7 @@ def install_copy(files: DatabaseFiles, settings: SqliteSettings, instance: str) 
     shutil.rmtree(files.scratch, ignore_errors=True)
     sync(files.database.parent)
     files.draft.replace(files.database)
-    write_marker(files.marker, instance)
+    write_durably(files.marker, f"{instance}\n".encode())
 
 
 def remove_files(files: DatabaseFiles) -> None:
@@ -95,9 +95,7 @@ def remove_files(files: DatabaseFiles) -> None:
     files.marker.unlink(missing_ok=True)
     _remove_database(files.database)
     _remove_database(files.draft)
-    for path in (files.writer_lock, files.queue):
-        path.unlink(missing_ok=True)
-    for path in files.marker.parent.glob(f"{files.marker.name}.*.part"):
+    for path in (files.writer_lock, files.queue, files.marker.with_name(files.marker.name + DRAFT)):
         path.unlink(missing_ok=True)
     for path in files.wal.parent.glob(f"{files.wal.name}.damaged-*"):
         path.unlink(missing_ok=True)

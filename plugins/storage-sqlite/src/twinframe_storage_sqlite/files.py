@@ -82,18 +82,6 @@ def read_marker(marker: Path) -> str | None:
         raise ConfigurationError(f"{marker} cannot be read: {error.strerror}.") from error
 
 
-def write_marker(marker: Path, instance_id: str) -> None:
-    """Write the marker completely and sync it, with all names of its directory."""
-    unfinished = marker.with_name(f"{marker.name}.{os.getpid()}.part")
-    make_private(unfinished)
-    with unfinished.open("w", encoding="utf-8") as stream:
-        stream.write(f"{instance_id}\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    unfinished.replace(marker)
-    sync(marker.parent)
-
-
 def make_private(path: Path) -> None:
     """Create an empty file that only this user can read and write; leave an existing one unchanged.
 
@@ -102,12 +90,3 @@ def make_private(path: Path) -> None:
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-
-
-def sync(path: Path) -> None:
-    """Sync a file's content, or the names of a directory, to stable storage."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

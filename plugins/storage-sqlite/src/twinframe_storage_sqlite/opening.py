@@ -12,11 +12,12 @@ from typing import Final
 import apsw
 
 from twinframe.errors import ConfigurationError
+from twinframe.runtime.files import write_durably
 from twinframe.storage.writer_lock import WriterLock
 from twinframe_storage_sqlite.checksums import RESERVED, begin_checksums, holds_checksums
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
-from twinframe_storage_sqlite.files import DatabaseFiles, make_private, read_marker, write_marker
+from twinframe_storage_sqlite.files import DatabaseFiles, make_private, read_marker
 from twinframe_storage_sqlite.migrations import (
     apply_migrations,
     load_migrations,
@@ -197,7 +198,7 @@ def _verify_checksums(connection: apsw.Connection, files: DatabaseFiles) -> None
 
 def _mark(files: DatabaseFiles, marker: str | None, instance: str) -> None:
     if marker is None:
-        write_marker(files.marker, instance)
+        write_durably(files.marker, f"{instance}\n".encode())
     elif marker != instance:
         raise build_damaged(
             str(files.database),

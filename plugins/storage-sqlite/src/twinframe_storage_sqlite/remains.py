@@ -18,6 +18,7 @@ from typing import BinaryIO, Final
 
 import apsw
 
+from twinframe.runtime.files import sync_open
 from twinframe_storage_sqlite.checksums import choose_vfs
 from twinframe_storage_sqlite.errors import EngineError, build_damaged
 from twinframe_storage_sqlite.files import DatabaseFiles
@@ -295,7 +296,7 @@ def _cut(files: DatabaseFiles, loss: Loss) -> None:
         end = 0
     with suppress(FileNotFoundError), files.wal.open("r+b") as log:
         log.truncate(end)
-        os.fsync(log.fileno())
+        sync_open(log)
     _name_index(files).unlink(missing_ok=True)
 
 

@@ -16,7 +16,6 @@ import logging
 import os
 import re
 import shutil
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +26,7 @@ import orjson
 
 from twinframe.errors import Conflict, InvalidArgument, StorageBusy, StorageDamaged, StorageError
 from twinframe.model.ids import is_resource_id
+from twinframe.runtime.files import DRAFT, rename_durably, sync, write_durably
 from twinframe.runtime.locks import hold_lock
 
 FORMAT: Final = 1
@@ -35,7 +35,6 @@ _log = logging.getLogger(__name__)
 
 _INCARNATION: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _RECORD: Final = "graph.json"
-_PART: Final = ".part"
 _GONE: Final = ".gone"
 _STRIPES: Final = 256
 _LOCK_WAIT: Final = 30.0
@@ -210,7 +209,7 @@ class Catalog:
         kept for their provisioner to finish.
         """
         self.prepare()
-        for path in [*self._served.glob(f"*{_PART}"), *self._graphs.glob(f"*/*{_PART}")]:
+        for path in [*self._served.glob(f"*{DRAFT}"), *self._graphs.glob(f"*/{_RECORD}{DRAFT}")]:
             resource_id = _read_owner(path, self._served)
             with self._hold(resource_id):  # it is not being written
                 path.unlink(missing_ok=True)
@@ -262,7 +261,7 @@ class CatalogChange:
         """Record the graph, before any of its data are created."""
         self.directory.mkdir(mode=0o700, exist_ok=True)
         _write_entry(self.directory / _RECORD, entry)
-        _sync_directory(self.directory.parent)
+        sync(self.directory.parent)
         self.record = entry
 
     def serve(self, entry: CatalogEntry) -> None:
@@ -282,47 +281,19 @@ class CatalogChange:
         """Withdraw the address, if it belongs to this graph."""
         if self.serves_this:
             self._address.unlink(missing_ok=True)
-            _sync_directory(self._address.parent)
+            sync(self._address.parent)
             self.served = None
 
     def forget(self) -> None:
         """Remove the record and everything next to it, after the data are removed."""
-        for unfinished in self._address.parent.glob(f"{self._address.name}.*{_PART}"):
-            unfinished.unlink(missing_ok=True)  # of a process that was killed in `serve`
+        # A process that was killed in `serve` may have left it.
+        self._address.with_name(self._address.name + DRAFT).unlink(missing_ok=True)
         gone = self.directory.with_name(self.directory.name + _GONE)
         shutil.rmtree(gone, ignore_errors=True)
         if self.directory.exists():
-            self.directory.rename(gone)
-            _sync_directory(self.directory.parent)
+            rename_durably(self.directory, gone)
             shutil.rmtree(gone, ignore_errors=True)
         self.record = None
-
-
-def write_durably(path: Path, content: bytes) -> None:
-    """Write a file by rename: completely, on stable storage, or not at all."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}{_PART}")
-    try:
-        before = path.stat().st_mtime_ns
-    except FileNotFoundError:
-        before = 0
-    with unfinished.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    # NOTE: readers distinguish versions by inode and time. Inodes are reused, and the clock of a
-    # file system ticks in milliseconds; so each version is made later than the one before.
-    moment = max(time.time_ns(), before + 1)
-    os.utime(unfinished, ns=(moment, moment))
-    unfinished.replace(path)
-    _sync_directory(path.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _write_entry(path: Path, entry: CatalogEntry) -> None:

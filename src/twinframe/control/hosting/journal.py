@@ -21,6 +21,7 @@ import orjson
 from twinframe.control.hosting.catalog import HostedSettings
 from twinframe.control.hosting.endpoint import Change
 from twinframe.http.line_log import render_moment
+from twinframe.runtime.files import DRAFT
 from twinframe.runtime.locks import wait_for_lock
 
 _log = logging.getLogger(__name__)
@@ -225,8 +226,10 @@ def read_statistics(directory: Path) -> dict[str, Any]:
 
 
 def write_statistics(directory: Path, document: dict[str, Any]) -> None:
-    """Replace the file as a whole. Raises `FileNotFoundError` where the graph is gone."""
-    unfinished = directory / f"{STATISTICS}.{os.getpid()}.new"
+    """Replace the file as a whole, under its lock. Raises `FileNotFoundError` where the graph is
+    gone.
+    """
+    unfinished = directory / f"{STATISTICS}{DRAFT}"
     unfinished.write_bytes(orjson.dumps(document))
     unfinished.replace(directory / STATISTICS)
 

@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, unquote
 
 from twinframe.errors import InvalidArgument, LocationFailed, UrlNotAllowed
 from twinframe.graph.transfer.locations.base import JobLocation, OpenSource, parse_url
+from twinframe.runtime.files import sync_open
 from twinframe.runtime.locks import hold_abandoned, is_at, wait_for_lock
 
 # SEC: a symbolic link in place of the file is not followed, and a FIFO does not block.
@@ -162,9 +163,9 @@ def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:
         try:
             for piece in pieces:
                 stream.write(piece)
-            stream.flush()
-            os.fsync(stream.fileno())
+            sync_open(stream)
             os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+            sync_open(folder)
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=folder)
