@@ -1,6 +1,4 @@
-"""Renders SQL literals, JSON paths of members, and balanced chains of operators.
-
-It is the only module that writes a member name into SQL text.
+"""Renders the JSON paths of members.
 
 Expression indexes must be declared with the text rendered here to be used by compiled queries.
 """
@@ -9,14 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+
+from twinframe.query.sql import render_text
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-
-
-def render_text(text: str) -> str:
-    """`text` (without NUL) as an SQL string literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def render_path(names: tuple[str, ...]) -> str:
@@ -29,18 +23,3 @@ def render_path(names: tuple[str, ...]) -> str:
         name if _PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False) for name in names
     )
     return render_text("$." + ".".join(steps))
-
-
-def render_balanced(operands: Sequence[str], operator: str) -> str:
-    """The operands joined by an associative operator as a balanced tree.
-
-    NOTE: SQLite refuses expressions deeper than 1,000 levels; a chain is one level an operand.
-    """
-    if len(operands) <= 32:
-        return f"({f' {operator} '.join(operands)})" if len(operands) > 1 else operands[0]
-    middle = len(operands) // 2
-    left, right = (
-        render_balanced(operands[:middle], operator),
-        render_balanced(operands[middle:], operator),
-    )
-    return f"({left} {operator} {right})"

@@ -18,8 +18,8 @@ from twinframe.model.values import Node, Relationship, Value
 from twinframe.query.algebra import Literal, Project, Query, ResultShape, Unit
 from twinframe.query.engine import CannotRun
 from twinframe.query.language import parse_query
-from twinframe_storage_sqlite.compiler.bindings import build_prefix_end
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
+from twinframe_storage_sqlite.compiler.strings import build_prefix_end
 from twinframe_storage_sqlite.json_paths import render_path
 from twinframe_storage_sqlite.session import SqliteSession
 

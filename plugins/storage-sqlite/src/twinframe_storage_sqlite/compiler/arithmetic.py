@@ -7,16 +7,13 @@ traps, so that the evaluator answers.
 from __future__ import annotations
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.elements import build_let
-from twinframe_storage_sqlite.compiler.guards import has_trap, render_trap
+from twinframe.query.sql import Term, check_droppable, has_trap, may_fail
+from twinframe.query.sql import kinds as k
+from twinframe_storage_sqlite.compiler.dialect import DIALECT
+from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.json_terms import NATIVE, read_as
+from twinframe_storage_sqlite.compiler.lets import build_let
 from twinframe_storage_sqlite.compiler.lists import compile_concatenation
-from twinframe_storage_sqlite.compiler.term import Term, check_droppable, may_fail, render_check
-
-LARGEST_OPERAND = 4_000
-"""The number of characters of SQL above which preparing it takes SQLite longer than evaluating
-takes.
-"""
 
 _LONG_OPERANDS = 400
 """The number of characters of SQL above which operands are computed once and named."""
@@ -47,7 +44,7 @@ def _compile_mixed(left: Term, right: Term) -> Term:
     if any(each.tag is None and each.kinds & (k.ENTITIES | k.MAP) for each in sides):
         raise CannotRun("The operator + over values that are no strings or numbers.")
     a, b = left.value, right.value
-    if len(a) + len(b) > LARGEST_OPERAND:
+    if len(a) + len(b) > DIALECT.largest_operand:
         raise CannotRun("The operator + in so deep an expression.")
     adds = " AND ".join(_render_is(each, k.NUMBER) for each in sides)
     joins = " OR ".join(_render_is(each, k.STRING) for each in sides)
@@ -66,7 +63,7 @@ def _compile_mixed(left: Term, right: Term) -> Term:
 
 
 def _render_is(term: Term, kind_class: int) -> str:
-    return render_check(term, kind_class) or "1"
+    return DIALECT.render_check(term, kind_class) or "1"
 
 
 def _compile_concatenation(left: Term, right: Term) -> Term:
@@ -93,7 +90,7 @@ def _render_text(term: Term) -> str:
         return f"({term.value})"
     if not term.kinds & ~(k.BOOLEAN | k.NULL):
         return f"(CASE {term.value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)"
-    if term.tag is None and not term.kinds & ~k.NATIVE:
+    if term.tag is None and not term.kinds & ~NATIVE:
         value, trap = term.value, render_trap("concatenation of a float")
         return f"(CASE WHEN typeof({value}) <> 'real' THEN {value} ELSE {trap} END)"
     if term.tag is None:
@@ -109,7 +106,7 @@ def _render_text(term: Term) -> str:
 def _compile_numbers(left: Term, operator: str, right: Term) -> Term:
     reason = f"the operator {operator}"
     a, b = read_as(left, k.NUMBER, reason), read_as(right, k.NUMBER, reason)
-    if len(a) + len(b) > LARGEST_OPERAND:
+    if len(a) + len(b) > DIALECT.largest_operand:
         raise CannotRun(f"The operator {operator} in so deep an expression.")
     if k.NULL in (left.kinds, right.kinds):
         check_droppable(left, right)
@@ -151,7 +148,7 @@ def _find_number_kinds(left: Term, right: Term) -> int:
 def compile_minus(operand: Term) -> Term:
     """`-operand`."""
     value = read_as(operand, k.NUMBER, "the operator -")
-    if len(value) > LARGEST_OPERAND:
+    if len(value) > DIALECT.largest_operand:
         raise CannotRun("The operator - in so deep an expression.")
     let = build_let(value) if len(value) > _LONG_OPERANDS else None
     if let is not None:
@@ -163,26 +160,3 @@ def compile_minus(operand: Term) -> Term:
     )
     kinds = operand.kinds & (k.NUMBER | k.NULL)
     return Term(kinds, text if let is None else let.wrap(text), assumed=True)
-
-
-def read_as(term: Term, kind_class: int, reason: str) -> str:
-    """Return the native SQL value of a term that must be of `kind_class` or null; a trap
-    otherwise.
-    """
-    if not term.kinds & ~(kind_class | k.NULL):
-        return f"({term.value})" if term.value.startswith("CASE") else term.value
-    if not term.kinds & kind_class:
-        raise CannotRun(f"{reason.capitalize()} over a {k.render_kinds(term.kinds)}.")
-    trap = render_trap(f"{reason} over another type")
-    if term.tag is None:
-        names = "'text'" if kind_class == k.STRING else "'integer','real'"
-        tag = f"typeof({term.value})"
-    else:
-        names = {k.STRING: "'text'", k.NUMBER: "'integer','real'", k.BOOLEAN: "'true','false'"}[
-            kind_class
-        ]
-        tag = term.tag
-    return (
-        f"(CASE WHEN {tag} IN ({names}) THEN {term.value}"
-        f" WHEN {term.value} IS NOT NULL THEN {trap} END)"
-    )

@@ -7,12 +7,9 @@ Each becomes a subquery over `json_each`, whose row binds the variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 from twinframe.query.algebra import (
-    Expression,
     ListComprehension,
     Quantifier,
     QuantifierKind,
@@ -20,40 +17,21 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import Compiler, Compilers, Select, Term, build_column
+from twinframe.query.sql import kinds as k
+from twinframe_storage_sqlite.compiler.dialect import DIALECT
 from twinframe_storage_sqlite.compiler.elements import (
-    build_let,
     find_element_kinds,
     join_elements,
     read_list,
     render_group,
-    render_item,
 )
 from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.json_terms import render_item
+from twinframe_storage_sqlite.compiler.lets import build_let
 from twinframe_storage_sqlite.compiler.lists import LONGEST_LIST
-from twinframe_storage_sqlite.compiler.select import Select, build_column
-from twinframe_storage_sqlite.compiler.term import Term, render_forced
 
 _ROUNDS = 4
-
-
-class Compiler(Protocol):
-    """A compiler of expressions over the scope of one SELECT."""
-
-    def compile_term(self, expression: Expression) -> Term:
-        """The value of an expression."""
-        ...
-
-    def compile_test(self, expression: Expression, *, wanted: bool) -> str:
-        """SQL that is 1 exactly when the expression is `wanted`."""
-        ...
-
-    def compile_truth_value(self, expression: Expression) -> str:
-        """0, 1 or NULL of an expression that must be a boolean or null."""
-        ...
-
-
-Compilers = Callable[[Select], Compiler]
 
 
 def compile_comprehension(
@@ -111,7 +89,7 @@ def compile_some(expression: Quantifier, source: Term, outer: Select, compilers:
     inner, compiler = _open_elements(expression, source, text, outer, compilers)
     inner.add_condition(compiler.compile_test(expression.predicate, wanted=True))
     # NOTE: a condition that reads no element may keep SQLite from reading the list.
-    return render_forced(f"EXISTS ({inner.render(['1'])})", Term(k.LIST, text))
+    return DIALECT.render_forced(f"EXISTS ({inner.render(['1'])})", Term(k.LIST, text))
 
 
 def _open_elements(
@@ -199,4 +177,4 @@ def _compile_steps(
 
 
 def _render_carried(term: Term, kinds: int) -> str:
-    return term.value if k.is_plain(kinds) else render_item(term)
+    return term.value if DIALECT.is_plain(kinds) else render_item(term)

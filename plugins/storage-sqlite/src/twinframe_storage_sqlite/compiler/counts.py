@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from twinframe.query.algebra import AggregateCall, AggregateKind, Variable
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.term import Term
+from twinframe.query.sql import Select, Term
+from twinframe.query.sql import kinds as k
 
 _SOURCE = re.compile(r"(twin|relationship) AS (\w+)")
 _KEPT = {

@@ -4,47 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
+from collections.abc import Sequence
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import Select, Term
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.term import Term, render_json
-
-_SHORT = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Let:
-    """Names for SQL expressions that a text uses several times. `wrap` puts a text into their
-    scope.
-
-    PERF: each is computed once, and the text stays linear in the depth of the expression.
-    """
-
-    names: tuple[str, ...]
-    wrap: Callable[[str], str]
-
-
-def build_let(*texts: str) -> Let:
-    """Name `texts`; short ones, mostly columns and placeholders, stand for themselves."""
-    if all(len(text) <= _SHORT and "SELECT" not in text for text in texts):
-        return Let(texts, lambda body: body)
-    # NOTE: the name derives from the content, so two different contents cannot hide each other.
-    digest = blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
-    table = f"v{digest}"
-    heads = ",".join(f"a{i}" for i in range(len(texts)))
-    values = ", ".join(texts)
-
-    def wrap(body: str) -> str:
-        scope = f"{table}({heads}) AS MATERIALIZED (SELECT {values})"
-        return f"(WITH {scope} SELECT {body} FROM {table})"
-
-    return Let(tuple(f"{table}.a{i}" for i in range(len(texts))), wrap)
-
+from twinframe_storage_sqlite.compiler.json_terms import NATIVE, render_item
 
 # --- in -----------------------------------------------------------------------------------------
 
@@ -85,7 +51,7 @@ def join_elements(text: str, kinds: int, select: Select) -> tuple[Term, str]:
         if kinds & k.NULL:
             select.mark_optional(value)
         return Term(kinds, value, owner=select), position
-    if k.is_plain(kinds):
+    if k.is_plain(kinds, NATIVE):
         return Term(kinds, value, finite=True), position
     return Term(kinds, value, tag=f"{alias}.type", json=render_element(alias), finite=True), (
         position
@@ -102,28 +68,6 @@ def render_element(alias: str) -> str:
 
 
 # --- out ----------------------------------------------------------------------------------------
-
-
-def render_item(term: Term) -> str:
-    """Render the JSON text of a member of a list or map, never NULL.
-
-    An infinity is a trap: JSON has none.
-    """
-    if term.kinds & ~k.NULL and not term.kinds & ~(k.NUMBER | k.NULL) and _may_be_infinite(term):
-        trap = render_trap("an infinity in a list or map")
-        let = build_let(term.value)
-        value = let.names[0]
-        text = f"CASE abs({value}) WHEN 9e999 THEN {trap} ELSE json_quote({value}) END"
-        return f"coalesce({let.wrap(text)}, 'null')"
-    if _may_be_infinite(term):
-        raise CannotRun("A list or map of computed floats.")
-    text = render_json(term)
-    return f"coalesce({text}, 'null')" if term.kinds & k.NULL else text
-
-
-def _may_be_infinite(term: Term) -> bool:
-    is_native = term.tag is None and bool(term.kinds & k.FLOAT)
-    return is_native and not term.finite and term.source is None
 
 
 def render_member(term: Term) -> str:
@@ -159,3 +103,38 @@ def render_group(term: Term, position: str) -> str:
     aggregate over values of an outer row alone to the outer statement.
     """
     return f"json_group_array({render_member(term)} ORDER BY {position})"
+
+
+def join_list(term: Term, select: Select) -> Term:
+    """Join the elements of a list; return the element of each row. Another value is one row."""
+    text, kinds = term.value, term.elements
+    if term.kinds & ~(k.LIST | k.NULL):
+        text, kinds = _render_as_list(term), k.JSON
+    return join_elements(text, kinds, select)[0]
+
+
+def _render_as_list(term: Term) -> str:
+    """Render a value as a list. SPEC: openCypher 9 unwinds lists only; another value is one row."""
+    if term.kinds & k.ENTITIES or term.holds_entities:
+        raise CannotRun("The operator Unwind over a node or relationship.")
+    single = f"json_array(json({render_item(term)}))"
+    if term.tag is None:
+        return f"CASE WHEN {term.value} IS NOT NULL THEN {single} END"
+    return (
+        f"CASE WHEN {term.tag} = 'array' THEN {term.value}"
+        f" WHEN {term.value} IS NOT NULL THEN {single} END"
+    )
+
+
+def compile_collected(term: Term, select: Select) -> Term:
+    """The list of the values of `term` in the rows of `select`."""
+    elements = find_element_kinds([term], "A pattern comprehension")
+    select.order_by = []
+    # NOTE: a derived table: an aggregate over values of the outer row alone would belong to the
+    # outer statement.
+    native = bool(elements & k.ENTITIES) or (not elements & ~NATIVE and term.finite)
+    cell = term.value if native else render_item(term)
+    rows = select.render([f"{cell} AS v"])
+    item = "p.v" if native else "json(p.v)"
+    text = f"(SELECT json_group_array({item}) FROM ({rows}) AS p)"
+    return Term(k.LIST, text, elements=elements, assumed=term.assumed)

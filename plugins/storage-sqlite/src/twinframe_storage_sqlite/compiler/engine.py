@@ -14,18 +14,26 @@ from twinframe.model.values import Value
 from twinframe.query.algebra import Query
 from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 from twinframe.query.reader import GraphReader
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Bindings, SqliteValue
+from twinframe.query.sql import (
+    Bindings,
+    Column,
+    Page,
+    Select,
+    SqlValue,
+    build_columns,
+    compile_plan,
+    find_key,
+)
+from twinframe_storage_sqlite.compiler.dialect import DIALECT
+from twinframe_storage_sqlite.compiler.extensions import SqliteExtensions
 from twinframe_storage_sqlite.compiler.guards import find_trap
-from twinframe_storage_sqlite.compiler.names import find_needed
-from twinframe_storage_sqlite.compiler.operators import PlanCompiler
-from twinframe_storage_sqlite.compiler.output import Column, build_columns, render_body
-from twinframe_storage_sqlite.compiler.paging import build_labelled_scan, find_scanned_kind
-from twinframe_storage_sqlite.compiler.select import Page, Select, Statement
+from twinframe_storage_sqlite.compiler.output import render_body
+from twinframe_storage_sqlite.compiler.paging import build_labelled_scan
 from twinframe_storage_sqlite.indexes import list_used
 from twinframe_storage_sqlite.scans import GraphScans
 
 _PAGE = Page(":page_skip", ":page_limit")
+_EXTENSIONS = SqliteExtensions(DIALECT)
 
 
 class SqliteQuery(CompiledQuery):
@@ -37,12 +45,12 @@ class SqliteQuery(CompiledQuery):
 
     def __init__(self, query: Query, select: Select) -> None:
         body = render_body(query, select)
-        self._columns = build_columns(query, select)
+        self._columns = build_columns(query, select, _EXTENSIONS)
         self._bindings: Bindings = select.statement.bindings
         self._page = select.page or Page()
         cells = [cell for column in self._columns for cell in column.sql]
         self._rows_text = select.render(cells or ["1"])
-        key = _find_key(query, select)
+        key = find_key(query, select)
         self.resumable = key is not None
         if key is not None:
             select.add_condition(f"{key} > :page_after")
@@ -85,7 +93,7 @@ class SqliteQuery(CompiledQuery):
         text = self.text if self._scan is None else self._scan.choose(scans, bindings)
         return list_used(scans.connection, text, bindings)
 
-    def _bind_page(self, bindings: dict[str, SqliteValue], skip: int, limit: int | None) -> None:
+    def _bind_page(self, bindings: dict[str, SqlValue], skip: int, limit: int | None) -> None:
         """Bind the requested page within the query's own SKIP and LIMIT."""
         own_skip = _read_count(bindings, self._page.skip) or 0
         own_limit = _read_count(bindings, self._page.limit)
@@ -109,21 +117,13 @@ class SqliteQuery(CompiledQuery):
             )
 
 
-def _find_key(query: Query, select: Select) -> str | None:
-    """The row id that numbers the rows of a plain scan."""
-    kind = find_scanned_kind(query.root)
-    if kind is None or not select.is_open or select.order_by:
-        return None
-    return select.scanned.get(kind)
-
-
-def _read_count(bindings: Mapping[str, SqliteValue], placeholder: str | None) -> int | None:
+def _read_count(bindings: Mapping[str, SqlValue], placeholder: str | None) -> int | None:
     count = None if placeholder is None else bindings[placeholder.removeprefix(":")]
     return count if isinstance(count, int) else None
 
 
 def _run_all(
-    scans: GraphScans, sql: str, bindings: Mapping[str, SqliteValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue]
 ) -> list[tuple[Any, ...]]:
     try:
         return scans.read_all(sql, bindings)
@@ -133,7 +133,7 @@ def _run_all(
 
 
 def _run_page(
-    scans: GraphScans, sql: str, bindings: Mapping[str, SqliteValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue]
 ) -> Iterator[list[tuple[Any, ...]]]:
     try:
         yield from scans.iterate_some(sql, bindings)
@@ -143,7 +143,7 @@ def _run_page(
 
 
 def _run(
-    scans: GraphScans, sql: str, bindings: Mapping[str, SqliteValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue]
 ) -> Iterator[tuple[Any, ...]]:
     try:
         yield from scans.iterate(sql, bindings)
@@ -171,13 +171,4 @@ class SqliteQueryEngine(QueryEngine):
 
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
         """The compiled plan, or `CannotRun` naming what SQL cannot say exactly."""
-        kinds = {name: _find_kind(value) for name, value in parameters.items()}
-        statement = Statement(parameter_kinds=kinds, names=find_needed(query))
-        return SqliteQuery(query, PlanCompiler(statement).compile(query.root))
-
-
-def _find_kind(value: Value) -> int:
-    kind = k.find_kind(value)
-    if kind is None:
-        raise CannotRun(f"A parameter of the type {type(value).__name__}.")
-    return kind
+        return SqliteQuery(query, compile_plan(query, parameters, _EXTENSIONS))

@@ -9,25 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from twinframe.query.algebra import AggregateCall, AggregateKind
-from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.nested import render_list_key
-from twinframe_storage_sqlite.compiler.select import Page, Select
-from twinframe_storage_sqlite.compiler.term import Member, Term, build_json_term, render_key
+from twinframe.query.sql import Member, Page, Select, Term, render_group_key
+from twinframe.query.sql import kinds as k
+from twinframe_storage_sqlite.compiler.dialect import DIALECT
+from twinframe_storage_sqlite.compiler.json_terms import build_json_term
 from twinframe_storage_sqlite.json_paths import render_path
 
 _TABLES = {"n": "twin", "r": "relationship"}
-
-
-def render_group_key(term: Term) -> str:
-    """Render SQL that is equal for the values of one group, and for no others."""
-    if term.lookup is not None:
-        return term.lookup.column
-    if term.holds_entities:
-        raise CannotRun("Grouping by a map of nodes or relationships.")
-    if term.kinds & k.LIST and not term.kinds & ~(k.LIST | k.NULL):
-        return render_list_key(term)
-    return render_key(term, comparable=False)
 
 
 class NarrowRows:
@@ -52,7 +40,7 @@ class NarrowRows:
         columns.
         """
         outer = Select(self._select.statement)
-        outer.group_by = [self.carry(render_group_key(term)) for term in keys.values()]
+        outer.group_by = [self.carry(render_group_key(term, DIALECT)) for term in keys.values()]
         outer.scope = {name: self._read_key(term) for name, term in keys.items()}
         outer.scope |= aggregates
         outer.ctes, self._select.ctes = self._select.ctes, []
@@ -64,7 +52,7 @@ class NarrowRows:
         return outer.build_wrapped()
 
     def _read_key(self, term: Term) -> Term:
-        if k.is_plain(term.kinds):
+        if DIALECT.is_plain(term.kinds):
             return Term(term.kinds, self.carry(term.value), finite=term.finite)
         # PERF: a member's JSON text is made once a group. Where its value does not represent it
         # exactly (floats as they were written, booleans), it is read from the document of one of
@@ -74,7 +62,7 @@ class NarrowRows:
         document = f"SELECT t.document -> {render_path(term.member.names)}"
         row = self.carry(f"{alias}.id")
         read = f"({document} FROM {_TABLES[alias[0]]} AS t WHERE t.id = {row})"
-        key = self.carry(render_group_key(term))
+        key = self.carry(render_group_key(term, DIALECT))
         text = (
             f"CASE WHEN typeof({key}) IN ('text','integer') THEN json_quote({key}) ELSE {read} END"
         )
@@ -98,7 +86,7 @@ def build_narrow(
 def _is_carried(term: Term, aliases: Sequence[str]) -> bool:
     if term.lookup is not None or term.holds_entities:
         return False
-    if k.is_plain(term.kinds):
+    if DIALECT.is_plain(term.kinds):
         return not term.kinds & (k.ENTITIES | k.LIST | k.MAP)
     match term.member:
         case Member(document=document):

@@ -1,18 +1,11 @@
-"""Traps in compiled SQL, which stop a statement at a value that SQL would treat differently.
-
-A trap reaches the caller as `CannotRun`, or as `LimitExceeded` where the query exceeded a limit; it
-never yields a value.
-"""
+"""Traps in the SQL of SQLite, and the errors that they become."""
 
 from __future__ import annotations
 
 from twinframe.errors import LimitExceeded
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.json_paths import render_text
+from twinframe.query.sql import LIMIT_MARK, RETREAT_MARK, TRAP_MARK, read_trap, render_text
 
-_MARK = "twinframe cannot run: "
-_RETREAT_MARK = "twinframe leaves to others: "
-_LIMIT_MARK = "twinframe limit: "
 _LIMITS = (
     "Expression tree is too large",
     "tables in a join",
@@ -29,7 +22,7 @@ def render_trap(reason: str) -> str:
     NOTE: SQLite names a malformed path in its error, evaluates CASE branches lazily and does not
     hoist a function call out of its branch; so the trap needs no function of the connection.
     """
-    return f"json_extract('{{}}', {render_text(_MARK + reason)})"
+    return f"json_extract('{{}}', {render_text(TRAP_MARK + reason)})"
 
 
 def render_retreat(reason: str) -> str:
@@ -37,17 +30,12 @@ def render_retreat(reason: str) -> str:
 
     Skipping it hides no error.
     """
-    return f"json_extract('{{}}', {render_text(_RETREAT_MARK + reason)})"
-
-
-def has_trap(sql: str) -> bool:
-    """Return whether the SQL contains a trap, so that skipping it would hide an error."""
-    return _MARK in sql
+    return f"json_extract('{{}}', {render_text(RETREAT_MARK + reason)})"
 
 
 def render_limit(message: str) -> str:
     """Render an SQL expression that fails with `LimitExceeded` when it is evaluated."""
-    return f"json_extract('{{}}', {render_text(_LIMIT_MARK + message)})"
+    return f"json_extract('{{}}', {render_text(LIMIT_MARK + message)})"
 
 
 def find_trap(error: BaseException) -> CannotRun | LimitExceeded | None:
@@ -57,11 +45,9 @@ def find_trap(error: BaseException) -> CannotRun | LimitExceeded | None:
     seen: BaseException | None = error
     while seen is not None:
         text = str(seen)
-        if _LIMIT_MARK in text:
-            return LimitExceeded(text.partition(_LIMIT_MARK)[2].rstrip("'"))
-        for mark in (_MARK, _RETREAT_MARK):
-            if mark in text:
-                return CannotRun(text.partition(mark)[2].rstrip("'"))
+        trap = read_trap(text.rstrip("'"))
+        if trap is not None:
+            return trap
         if any(limit in text for limit in _LIMITS):
             return CannotRun(f"A limit of SQLite: {text}.")
         if text.endswith("integer overflow"):

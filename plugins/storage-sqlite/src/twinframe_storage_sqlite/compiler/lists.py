@@ -11,26 +11,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe.query.sql import (
+    NULL_TERM,
+    Select,
+    Term,
+    check_droppable,
+    may_fail,
+    render_balanced,
+)
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.elements import (
-    build_let,
     find_element_kinds,
     read_integer,
     read_list,
     render_element,
-    render_item,
     render_member,
 )
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.term import (
-    NULL_TERM,
-    Term,
-    build_json_term,
-    check_droppable,
-    may_fail,
-)
-from twinframe_storage_sqlite.json_paths import render_balanced
+from twinframe_storage_sqlite.compiler.json_terms import NATIVE, build_json_term, render_item
+from twinframe_storage_sqlite.compiler.lets import build_let
 
 LONGEST_LIST = 1_000
 """The number of elements above which the evaluator runs a `reduce()`.
@@ -60,7 +59,7 @@ def compile_element(subject: Term, position: Term, select: Select | None) -> Ter
         value = f"({subject.value} ->> {index})"
         select.mark_optional(value)
         return Term(kinds, value, owner=select)
-    if k.is_plain(kinds) and kinds & ~k.NULL not in (k.LIST, k.MAP):
+    if k.is_plain(kinds, NATIVE) and kinds & ~k.NULL not in (k.LIST, k.MAP):
         value = f"({read_list(subject, 'a subscript')} ->> {index})"
         return Term(kinds, value, finite=True, assumed=True)
     return replace(build_json_term(text, kinds), finite=True, assumed=True)
@@ -125,7 +124,7 @@ def compile_reversed(term: Term) -> Term:
 
 
 def _render_copied(term: Term, alias: str) -> str:
-    if term.elements & k.ENTITIES or not term.elements & ~k.NATIVE:
+    if term.elements & k.ENTITIES or not term.elements & ~NATIVE:
         return f"{alias}.value"
     return f"json({render_element(alias)})"
 

@@ -6,21 +6,26 @@ maps.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.elements import build_let, render_element, render_item
-from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.term import (
+from twinframe.query.sql import (
     NULL_TERM,
+    Bindings,
+    SqlValue,
     Term,
     may_fail,
     read_table,
-    render_json,
+    render_text,
 )
-from twinframe_storage_sqlite.json_paths import render_text
+from twinframe.query.sql import kinds as k
+from twinframe_storage_sqlite.compiler.elements import render_element
+from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.json_terms import render_item, render_json
+from twinframe_storage_sqlite.compiler.lets import build_let
 
 _MOST_ENTRIES = 100
 _OWN = "substr(e.key, 1, 1) <> '$'"
@@ -47,13 +52,6 @@ def build_map(entries: tuple[tuple[str, Term], ...]) -> Term:
 def _render_object(entries: object) -> str:
     parts = [f"{render_text(key)},json({text})" for key, text in entries]  # type: ignore[attr-defined]
     return f"json_object({','.join(parts)})"
-
-
-def find_entry(subject: Term, key: str) -> Term | None:
-    """Return the entry `key` of a map literal, if reading the others cannot fail."""
-    if subject.entries is None or subject.assumed:
-        return None
-    return dict(subject.entries).get(key, NULL_TERM)
 
 
 def compile_keys(arguments: Sequence[Term]) -> Term:
@@ -108,3 +106,31 @@ def compile_labels_of(arguments: Sequence[Term]) -> Term:
     if term.kinds & k.NULL:
         value = f"CASE WHEN {model} IS NOT NULL THEN {value} END"
     return Term(k.LIST | term.kinds & k.NULL, value, elements=k.STRING)
+
+
+def compile_named_member(subject: Term, name: Term, bindings: Bindings) -> Term:
+    """`subject[name]` for a bound name."""
+    assert name.source is not None  # noqa: S101  # by the caller
+    path = bindings.bind(name.source, build_path)
+    known = subject.kinds & ~k.NULL
+    if known in (k.NODE, k.RELATIONSHIP):
+        document = f"{read_table(subject)}.document"
+    elif known == k.MAP and not subject.holds_entities:
+        document = subject.value
+    else:
+        raise CannotRun(f"A member, by a computed name, of a {k.render_kinds(known)}.")
+    return Term(
+        k.JSON,
+        f"({document} ->> {path})",
+        tag=f"json_type({document}, {path})",
+        json=f"({document} -> {path})",
+        finite=True,
+        assumed=subject.assumed,
+    )
+
+
+def build_path(value: Value) -> SqlValue:
+    """The JSON path of the member that the string `value` names."""
+    if not isinstance(value, str):
+        raise CannotRun("The name of a member that is no string.")
+    return "$." + json.dumps(value, ensure_ascii=False)

@@ -7,11 +7,10 @@ Both compare the trees that `json_tree` makes of two JSON texts.
 
 from __future__ import annotations
 
-from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.elements import build_let
+from twinframe.query.sql import Term
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.term import Term
+from twinframe_storage_sqlite.compiler.lets import build_let
 
 _CLASSES = "CASE {0}.type WHEN 'integer' THEN 'number' WHEN 'real' THEN 'number' ELSE {0}.type END"
 _KEYS = "(SELECT json_group_array(o.key ORDER BY o.key) FROM json_each({0}.value) AS o)"
@@ -25,9 +24,8 @@ _DIFFERENT = (
 _HIDDEN = "(x.type = 'null' OR y.type = 'null')"
 
 
-def compile_equal_nested(left: str, right: str, *, wanted: bool) -> str:
-    """Compile whether two JSON texts of lists or maps are equal: 1 when that is `wanted`, else 0 or
-    NULL.
+def render_equal_nested(left: Term, right: Term, *, wanted: bool) -> str:
+    """Render whether two lists or maps are equal: 1 when that is `wanted`, else 0 or NULL.
 
     SPEC: they differ as soon as one pair of members does, whatever nulls are elsewhere. A pair is
     two members at the same path. Below a null there is no pair; below a list of another length, or
@@ -35,22 +33,11 @@ def compile_equal_nested(left: str, right: str, *, wanted: bool) -> str:
     """
     pairs = "FROM json_tree({0}) AS x JOIN json_tree({1}) AS y ON x.fullkey = y.fullkey"
     if not wanted:
-        return f"EXISTS (SELECT 1 {pairs.format(left, right)} WHERE {_DIFFERENT})"
-    let = build_let(left, right)
+        return f"EXISTS (SELECT 1 {pairs.format(left.value, right.value)} WHERE {_DIFFERENT})"
+    let = build_let(left.value, right.value)
     a, b = let.names
     found = f"EXISTS (SELECT 1 {pairs.format(a, b)} WHERE {_DIFFERENT} OR {_HIDDEN})"
     return let.wrap(f"({a} IS NOT NULL AND {b} IS NOT NULL AND NOT {found})")
-
-
-def check_comparable(left: Term, right: Term) -> None:
-    """Raise `CannotRun` for lists of row ids against lists of values."""
-    for term in (left, right):
-        if term.holds_entities:
-            raise CannotRun("Equality of maps of nodes or relationships.")
-    ids = [term.elements & k.ENTITIES if term.kinds & k.LIST else 0 for term in (left, right)]
-    both = left.kinds & k.LIST and right.kinds & k.LIST
-    if both and ids[0] != ids[1]:
-        raise CannotRun("Equality of lists of nodes or relationships with other lists.")
 
 
 def render_list_key(term: Term) -> str:

@@ -6,8 +6,7 @@ decode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,40 +15,29 @@ import orjson
 from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.query.algebra import Query, ResultShape
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.term import Term, check_path, read_table, render_json
-from twinframe_storage_sqlite.json_paths import render_balanced, render_text
-
-LabelSets = dict[int, frozenset[str]]
-Decode = Callable[[Sequence[Any], LabelSets], Value]
-
-_RELATIONSHIP_COLUMNS = (
-    "(SELECT s.dt_id FROM twin AS s WHERE s.id = {0}.source)",
-    "{0}.relationship_id",
-    "(SELECT t.dt_id FROM twin AS t WHERE t.id = {0}.target)",
-    "{0}.name",
-    "json({0}.document)",
+from twinframe.query.sql import (
+    Column,
+    LabelSets,
+    Select,
+    Term,
+    build_value_column,
+    check_path,
+    list_node_cells,
+    list_relationship_cells,
+    read_column,
+    render_balanced,
+    render_text,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A result column for the evaluator: its SQL columns, and their conversion to a value.
-
-    `decode` gets as many cells as there are SQL columns, and the labels of all interfaces.
-    """
-
-    sql: tuple[str, ...]
-    decode: Decode
-
+from twinframe.query.sql import kinds as k
+from twinframe_storage_sqlite.compiler.dialect import DIALECT
+from twinframe_storage_sqlite.compiler.json_terms import render_json
 
 # --- JSON ---------------------------------------------------------------------------------------
 
 
 def render_body(query: Query, select: Select) -> str:
     """The SQL of a row's JSON text as a blob."""
-    terms = [_read_column(select, name) for name in query.columns]
+    terms = [read_column(select, name) for name in query.columns]
     if query.shape is ResultShape.DOCUMENT:
         return _render_document(terms)
     if query.omit_null:
@@ -91,47 +79,25 @@ def _render_sparse(names: Sequence[str], terms: Sequence[Term]) -> str:
     return f"CAST('{{' || {inner} || '}}' AS BLOB)"
 
 
-def _read_column(select: Select, name: str) -> Term:
-    term = select.scope.get(name)
-    if term is None:
-        raise CannotRun(f"The column {name}.")
-    return select.refine(term)
-
-
 # --- values -------------------------------------------------------------------------------------
 
 
-def build_columns(query: Query, select: Select) -> tuple[Column, ...]:
-    """The columns of `query`, in order."""
-    return tuple(_build_column(_read_column(select, name)) for name in query.columns)
-
-
-def _build_column(term: Term) -> Column:
+def build_column(term: Term) -> Column | None:
+    """The column of a path, or a list or map of nodes or relationships; None for other terms."""
     known = term.kinds & ~k.NULL
-    if known == k.NODE:
-        alias = read_table(term)
-        return Column((f"{alias}.dt_id", f"{alias}.model", f"json({alias}.document)"), _decode_node)
-    if known == k.RELATIONSHIP:
-        alias = read_table(term)
-        return Column(
-            tuple(each.format(alias) for each in _RELATIONSHIP_COLUMNS), _decode_relationship
-        )
     if known == k.PATH:
         return _build_path(term)
     if known == k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
         return _build_entity_list(term)
-    if term.holds_entities:
-        return _build_map(term)
-    if known == k.BOOLEAN:
-        return Column((term.value,), _decode_boolean)
-    if not known & ~k.NATIVE:
-        return Column((term.value,), _decode_native)
-    return Column((render_json(term),), _decode_json)
+    return _build_map(term) if term.holds_entities else None
 
 
 def _build_map(term: Term) -> Column:
     """A map literal that holds nodes or relationships: the columns of its entries, in order."""
-    entries = [(key, _build_column(each)) for key, each in term.entries or ()]
+    entries = [
+        (key, build_column(each) or build_value_column(each, DIALECT))
+        for key, each in term.entries or ()
+    ]
 
     def decode(cells: Sequence[Any], labels: LabelSets) -> Value:
         rest = iter(cells)
@@ -145,9 +111,10 @@ def _build_map(term: Term) -> Column:
 
 def _build_path(term: Term) -> Column:
     check_path(term)
-    relationship = ", ".join(each.format("t") for each in _RELATIONSHIP_COLUMNS)
+    node = ", ".join(list_node_cells("t", DIALECT))
+    relationship = ", ".join(list_relationship_cells("t", DIALECT))
     cell = (
-        "CASE e.key % 2 WHEN 0 THEN (SELECT json_array(t.dt_id, t.model, json(t.document))"
+        f"CASE e.key % 2 WHEN 0 THEN (SELECT json_array({node})"
         " FROM twin AS t WHERE t.id = e.value)"
         f" ELSE (SELECT json_array({relationship}) FROM relationship AS t WHERE t.id = e.value) END"
     )
@@ -169,44 +136,18 @@ def _decode_path(cells: Sequence[Any], labels: LabelSets) -> Value:
 
 def _build_entity_list(term: Term) -> Column:
     if term.elements & k.NODE:
-        cells, table, decode = "t.dt_id, t.model, json(t.document)", "twin", _decode_nodes
+        cells, table, decode = list_node_cells("t", DIALECT), "twin", _decode_nodes
     else:
-        cells = ", ".join(each.format("t") for each in _RELATIONSHIP_COLUMNS)
+        cells = list_relationship_cells("t", DIALECT)
         table, decode = "relationship", _decode_relationships
     join = "LEFT JOIN" if term.elements & k.NULL else "CROSS JOIN"
     text = (
-        f"(SELECT json_group_array(json_array({cells}) ORDER BY e.key)"
+        f"(SELECT json_group_array(json_array({', '.join(cells)}) ORDER BY e.key)"
         f" FROM json_each({term.value}) AS e {join} {table} AS t ON t.id = e.value)"
     )
     if term.kinds & k.NULL:
         text = f"CASE WHEN {term.value} IS NOT NULL THEN {text} END"
     return Column((text,), decode)
-
-
-def _decode_native(cells: Sequence[Any], labels: LabelSets) -> Value:
-    value: Value = cells[0]
-    return value
-
-
-def _decode_boolean(cells: Sequence[Any], labels: LabelSets) -> Value:
-    return None if cells[0] is None else bool(cells[0])
-
-
-def _decode_json(cells: Sequence[Any], labels: LabelSets) -> Value:
-    value: Value = None if cells[0] is None else orjson.loads(cells[0])
-    return value
-
-
-def _decode_node(cells: Sequence[Any], labels: LabelSets) -> Value:
-    dt_id, model, document = cells
-    return None if dt_id is None else Node(dt_id, orjson.loads(document), labels[model])
-
-
-def _decode_relationship(cells: Sequence[Any], labels: LabelSets) -> Value:
-    source, relationship_id, target, name, document = cells
-    if source is None:
-        return None
-    return Relationship(source, relationship_id, target, name, orjson.loads(document))
 
 
 def _decode_nodes(cells: Sequence[Any], labels: LabelSets) -> Value:

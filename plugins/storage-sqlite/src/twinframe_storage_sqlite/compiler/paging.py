@@ -1,7 +1,4 @@
-"""Recognizes plain scans, whose rows correspond one to one to the rows of one table.
-
-Such a plan is paged by that table's row id.
-"""
+"""Pages of the twins of a label: chooses between two statements, by index and by row id."""
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
 from __future__ import annotations
@@ -10,18 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 
-from twinframe.query.algebra import (
-    Direction,
-    Filter,
-    GraphPattern,
-    Match,
-    Operator,
-    Project,
-    Unit,
-)
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import SqliteValue
-from twinframe_storage_sqlite.compiler.select import Select
+from twinframe.query.sql import Select, SqlValue
 from twinframe_storage_sqlite.statements import StatementRunner
 
 _LARGEST_ROW = "SELECT max(id) FROM twin"
@@ -63,7 +49,7 @@ class LabelledScan:
     filtered: bool
     _counted: _Counted | None = None
 
-    def choose(self, runner: StatementRunner, bindings: Mapping[str, SqliteValue]) -> str:
+    def choose(self, runner: StatementRunner, bindings: Mapping[str, SqlValue]) -> str:
         """Return the faster of the two for a page of this many rows."""
         limit = bindings["page_limit"]
         if not isinstance(limit, int) or limit < 0:
@@ -116,30 +102,3 @@ def build_labelled_scan(
         f"+{each}" if each.startswith(start) else each for each in select.conditions
     ]
     return LabelledScan(index, select.render(cells), count, filtered)
-
-
-def find_scanned_kind(root: Operator) -> int | None:
-    """The kind (`NODE` or `RELATIONSHIP`) of the one element that a plan scans, or None."""
-    operator = root
-    while isinstance(operator, Project | Filter):
-        operator = operator.source
-    if not isinstance(operator, Match) or operator.optional:
-        return None
-    if not isinstance(operator.source, Unit):
-        return None
-    return _find_element(operator.pattern)
-
-
-def _find_element(pattern: GraphPattern) -> int | None:
-    if pattern.paths:
-        return None
-    match pattern.relationships:
-        case ():
-            return k.NODE if len(pattern.nodes) == 1 else None
-        case (only,):
-            if only.length is not None or only.direction is Direction.BOTH:
-                return None
-            ends = {only.left, only.right}
-            return k.RELATIONSHIP if {node.variable for node in pattern.nodes} <= ends else None
-        case _:
-            return None

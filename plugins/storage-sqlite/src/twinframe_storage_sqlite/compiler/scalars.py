@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.arithmetic import read_as
-from twinframe_storage_sqlite.compiler.elements import build_let, read_integer
+from twinframe.query.sql import NULL_TERM, Term, check_droppable
+from twinframe.query.sql import kinds as k
+from twinframe_storage_sqlite.compiler.elements import read_integer
 from twinframe_storage_sqlite.compiler.guards import render_retreat, render_trap
+from twinframe_storage_sqlite.compiler.json_terms import read_as
+from twinframe_storage_sqlite.compiler.lets import build_let
 from twinframe_storage_sqlite.compiler.strings import render_long
-from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, check_droppable
 
 Compile = Callable[[Sequence[Term]], Term]
 

@@ -6,44 +6,35 @@ from typing import Final
 
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import (
+from twinframe.query.sql import (
     Bindings,
-    SqliteValue,
-    build_prefix_end,
+    SqlValue,
+    Term,
     build_scalar,
 )
-from twinframe_storage_sqlite.compiler.comparison import render_all, render_whole
-from twinframe_storage_sqlite.compiler.elements import build_let
+from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_retreat
-from twinframe_storage_sqlite.compiler.term import Term, render_check, render_forced
+from twinframe_storage_sqlite.compiler.lets import build_let
 
 _LONGEST_SEARCHED: Final = 1024
 
 
-def compile_string_test(
+def render_string_test(
     left: Term, operator: str, right: Term, bindings: Bindings, *, wanted: bool
 ) -> str:
-    """`STARTS WITH`, `ENDS WITH` and `CONTAINS`; null unless both sides are strings."""
-    if not (left.kinds & k.STRING and right.kinds & k.STRING):
-        return render_forced("0", left, right)
-    checks = [
-        each for each in (render_check(left, k.STRING), render_check(right, k.STRING)) if each
-    ]
+    """`STARTS WITH`, `ENDS WITH` and `CONTAINS` of two strings."""
     if operator == "CONTAINS":
         # NOTE: `instr` searches the whole string, NUL characters included.
-        test = _render_place(left, right, f"{'>' if wanted else '='} 0", bindings)
-    elif operator == "ENDS WITH":
-        test = _render_suffix(left.value, right.value, wanted=wanted)
-    elif right.source is not None and not right.kinds & ~k.STRING:
+        return _render_place(left, right, f"{'>' if wanted else '='} 0", bindings)
+    if operator == "ENDS WITH":
+        return _render_suffix(left.value, right.value, wanted=wanted)
+    if right.source is not None and not right.kinds & ~k.STRING:
         # PERF: a range, so that an index on the left side is used.
         end = bindings.bind(right.source, build_prefix_end)
         lower, upper = (">=", "<") if wanted else ("<", ">=")
         word = "AND" if wanted else "OR"
-        test = f"({left.value} {lower} {right.value} {word} {left.value} {upper} {end})"
-    else:
-        test = _render_place(left, right, f"{'=' if wanted else '<>'} 1", bindings)
-    return render_whole(render_all(test, *checks), left, right)
+        return f"({left.value} {lower} {right.value} {word} {left.value} {upper} {end})"
+    return _render_place(left, right, f"{'=' if wanted else '<>'} 1", bindings)
 
 
 def _render_place(left: Term, right: Term, test: str, bindings: Bindings) -> str:
@@ -58,7 +49,7 @@ def _render_place(left: Term, right: Term, test: str, bindings: Bindings) -> str
     )
 
 
-def _build_searched(value: Value) -> SqliteValue:
+def _build_searched(value: Value) -> SqlValue:
     if isinstance(value, str) and len(value.encode(errors="surrogatepass")) > _LONGEST_SEARCHED:
         raise CannotRun("A search for a long string.")
     return build_scalar(value)
@@ -81,3 +72,18 @@ def _render_suffix(value: str, suffix: str, *, wanted: bool) -> str:
     if wanted:
         return f"({lengths} AND ({suffix} = '' OR {end} = CAST({suffix} AS BLOB)))"
     return f"({lengths} OR ({suffix} <> '' AND {end} <> CAST({suffix} AS BLOB)))"
+
+
+def build_prefix_end(value: Value) -> SqlValue:
+    """Return the least value above every string that starts with the string `value`.
+
+    Strings are ordered by code point; when the last code point has no successor the one before it
+    decides. A blob is above every text.
+    """
+    text = value if isinstance(value, str) else ""
+    while text:
+        last = ord(text[-1])
+        if last < 0x10FFFF:
+            return text[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)
+        text = text[:-1]
+    return b""

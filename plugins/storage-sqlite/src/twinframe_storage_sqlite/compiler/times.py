@@ -14,13 +14,11 @@ from typing import Final
 from twinframe.model.values import Value
 from twinframe.query.algebra import FunctionCall, ListExpression, Literal, MapExpression
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Bindings, Source, build_json
-from twinframe_storage_sqlite.compiler.elements import build_let
-from twinframe_storage_sqlite.compiler.entities import compile_member
+from twinframe.query.sql import Bindings, Source, Term, build_json, compile_member, read_table
+from twinframe.query.sql import kinds as k
+from twinframe_storage_sqlite.compiler.dialect import DIALECT
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.order import render_rank
-from twinframe_storage_sqlite.compiler.term import Term, read_table
+from twinframe_storage_sqlite.compiler.lets import build_let
 
 _SHIFT: Final = 70_000_000_000
 """Seconds that make all instants of the years 0 to 9999 positive."""
@@ -34,7 +32,7 @@ def render_time_order(
     if subject.kinds & ~k.NULL != k.NODE:
         raise CannotRun("An order of stored times that are no members of nodes.")
     name, places = _read_declared(call)
-    member = compile_member(subject, name)
+    member = compile_member(subject, name, DIALECT)
     ranks, values = [], []
     for kind, models in places.items():
         rank, _ = _KINDS[kind]
@@ -43,7 +41,7 @@ def render_time_order(
         values.append(f"WHEN {test} THEN {render_time_key(kind, member.value)}")
     word = " DESC" if descending else ""
     return [
-        f"CASE {' '.join(ranks)} ELSE {render_rank(member)} END{word}",
+        f"CASE {' '.join(ranks)} ELSE {DIALECT.render_rank(member)} END{word}",
         f"CASE {' '.join(values)} ELSE {member.value} END{word}",
     ]
 

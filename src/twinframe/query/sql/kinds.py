@@ -29,7 +29,6 @@ __all__ = [
     "JSON",
     "LIST",
     "MAP",
-    "NATIVE",
     "NODE",
     "NULL",
     "NUMBER",
@@ -43,8 +42,6 @@ __all__ = [
     "render_kinds",
 ]
 
-NATIVE: Final = NUMBER | STRING | NULL
-"""Kinds that SQLite's storage classes distinguish."""
 ENTITIES: Final = NODE | RELATIONSHIP | PATH
 """Kinds that are passed as row ids, a path as a list of them."""
 
@@ -75,10 +72,13 @@ def build_widened(kinds: int) -> int:
     return kinds | NUMBER if kinds & NUMBER else kinds
 
 
-def is_plain(kinds: int) -> bool:
-    """Return whether a native SQL value alone determines which of `kinds` it is."""
+def is_plain(kinds: int, native: int) -> bool:
+    """Return whether a native SQL value alone determines which of `kinds` it is.
+
+    `native` are the kinds that values of one column distinguish.
+    """
     known = kinds & ~NULL
-    return not known & ~NATIVE or known in _NAMES
+    return not known & ~native or known in _NAMES
 
 
 def render_kinds(kinds: int) -> str:

@@ -1,7 +1,7 @@
 """Compiles the pattern of one MATCH to joins in a SELECT.
 
-A directed relationship is one join; a node is joined only where its columns are needed. SQLite
-chooses the order of the joins, and `walks` compiles variable lengths.
+A directed relationship is one join; a node is joined only where its columns are needed. The
+engine chooses the order of the joins, and `walks` compiles variable lengths.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Source
-from twinframe_storage_sqlite.compiler.comparison import compile_equal
-from twinframe_storage_sqlite.compiler.entities import compile_member
-from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler, find_operands
-from twinframe_storage_sqlite.compiler.labels import compile_labels
-from twinframe_storage_sqlite.compiler.names import find_names
-from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.shortest import (
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source
+from twinframe.query.sql.comparison import compile_equal
+from twinframe.query.sql.entities import compile_member
+from twinframe.query.sql.expressions import ExpressionCompiler, find_operands
+from twinframe.query.sql.labels import compile_labels
+from twinframe.query.sql.names import find_names
+from twinframe.query.sql.select import Select
+from twinframe.query.sql.shortest import (
     Shortest,
     compile_shortest,
     find_shortest,
 )
-from twinframe_storage_sqlite.compiler.term import Term, read_table
-from twinframe_storage_sqlite.compiler.walks import (
+from twinframe.query.sql.term import Term, read_table
+from twinframe.query.sql.texts import render_balanced
+from twinframe.query.sql.walks import (
     Crossed,
     Walk,
     build_trail_name,
     compile_walk,
 )
-from twinframe_storage_sqlite.json_paths import render_balanced
 
 Expressions = Callable[[Select], ExpressionCompiler]
 
@@ -76,7 +76,7 @@ class PatternCompiler:
         self.select = select
         self._pattern = pattern
         self._expressions = expressions
-        self._bindings = select.statement.bindings
+        self._dialect = select.dialect
         self._nodes = {node.variable: node for node in pattern.nodes}
         self._pending = [_Condition(each, find_names(each)) for each in build_conjuncts(predicate)]
         self._own = {node.variable for node in pattern.nodes}
@@ -169,11 +169,11 @@ class PatternCompiler:
         if term.kinds & ~(k.NODE | k.NULL):
             raise CannotRun(f"A pattern on the variable {node.variable}, which may be no node.")
         if not term.kinds & k.NODE:
-            self.select.add_condition("0")  # nothing matches at null
+            self.select.add_condition(self._dialect.no)  # nothing matches at null
             return
         if node.labels is not None:
             model = f"{read_table(term)}.model"
-            labels = compile_labels(node.labels, model, self._bindings, wanted=True)
+            labels = compile_labels(node.labels, model, self.select.statement, wanted=True)
             self.select.add_condition(labels)
         elif term.kinds & k.NULL:
             self.select.add_condition(f"{term.value} IS NOT NULL")
@@ -182,8 +182,9 @@ class PatternCompiler:
     def _restrict_members(self, term: Term, properties: Sequence[tuple[str, Expression]]) -> None:
         expressions = self._expressions(self.select)
         for key, value in properties:
-            member = compile_member(term, key)
-            test = compile_equal(member, expressions.compile_term(value), wanted=True)
+            member = compile_member(term, key, self._dialect)
+            given = expressions.compile_term(value)
+            test = compile_equal(member, given, self._dialect, wanted=True)
             self.select.add_condition(test)
 
     def _bind(self, name: str, kind: int, row: str) -> Term:

@@ -10,31 +10,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Bindings, read_parameter
-from twinframe_storage_sqlite.compiler.term import (
-    Term,
-    build_json_term,
-    build_refined,
-    may_fail,
-    render_json,
-)
-from twinframe_storage_sqlite.json_paths import render_balanced
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Bindings, read_parameter
+from twinframe.query.sql.dialect import Dialect
+from twinframe.query.sql.term import Term, may_fail
+from twinframe.query.sql.texts import render_balanced
 
-LARGEST_STATEMENT = 200_000
-"""The number of characters of SQL above which a plan is left to the evaluator."""
-
-_TABLES = {k.NODE: ("twin", "n"), k.RELATIONSHIP: ("relationship", "r")}
+ALIASES = {k.NODE: "n", k.RELATIONSHIP: "r"}
+"""The first letter of the alias of each kind of entity's table."""
 
 
 @dataclass(slots=True)
 class Statement:
     """State that all SELECTs of one statement share: placeholders and the numbering of aliases."""
 
-    bindings: Bindings = field(default_factory=Bindings)
+    dialect: Dialect
+    bindings: Bindings = field(init=False)
     parameter_kinds: dict[str, int] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
     _aliases: int = 0
+
+    def __post_init__(self) -> None:
+        self.bindings = Bindings(self.dialect.render_placeholder)
 
     def read_parameter_kinds(self, name: str) -> int:
         """Return the kinds of the parameter `name`, by the type of its value."""
@@ -67,6 +64,7 @@ class Select:
 
     def __init__(self, statement: Statement, outer: dict[str, Term] | None = None) -> None:
         self.statement = statement
+        self.dialect = statement.dialect
         self.ctes: list[str] = []
         self.sources: list[str] = []
         self.conditions: list[str] = []
@@ -90,19 +88,18 @@ class Select:
             self.sources.append(source)
             self.conditions += on
             return
-        # PERF: SQLite does not know how few rows a derived table has, and would rather scan all
+        # PERF: engines do not know how few rows a derived table has, and would rather scan all
         # twins: after a derived table this compiler fixes the join order.
-        word = "LEFT JOIN" if optional else "CROSS JOIN" if self.is_driven else "JOIN"
-        condition = f" ON {' AND '.join(on)}" if on else ""
+        word = "LEFT JOIN" if optional else self.dialect.ordered_join if self.is_driven else "JOIN"
+        condition = f" ON {' AND '.join(on)}" if on else self.dialect.unconditional
         self.sources.append(f"{word} {source}{condition}")
 
     def add_table(self, kind: int, row: str | None) -> str:
         """Join the table of an entity, for the row with the id `row` if given; return its alias."""
-        table, prefix = _TABLES[kind]
-        alias = self.statement.alias(prefix)
+        alias = self.statement.alias(ALIASES[kind])
         optional = row is not None and row in self._optional
         self.join(
-            f"{table} AS {alias}",
+            f"{self.dialect.tables[kind]} AS {alias}",
             () if row is None else (f"{alias}.id = {row}",),
             optional=optional,
         )
@@ -145,7 +142,7 @@ class Select:
 
     def add_condition(self, sql: str) -> None:
         """Keep only the rows for which `sql` is true."""
-        if sql != "1":
+        if sql != self.dialect.yes:
             self.conditions.append(sql)
 
     def add_knowledge(self, value: str, kinds: int) -> None:
@@ -157,7 +154,11 @@ class Select:
     def refine(self, term: Term) -> Term:
         """Return `term` with the kinds that the conditions imply."""
         known = self._refined.get(term.value)
-        return term if known is None else build_refined(term, known)
+        return term if known is None else self.dialect.refine(term, known)
+
+    def render_column(self, name: str) -> str:
+        """Render a variable as a column of a derived table."""
+        return render_column(self.scope[name], self.dialect)
 
     # --- shape ----------------------------------------------------------------------------------
 
@@ -179,11 +180,11 @@ class Select:
         if self.order_by:
             parts.append(f" ORDER BY {', '.join(self.order_by)}")
         if self.page is not None:
-            parts.append(f" LIMIT {self.page.limit or '-1'}")
+            parts.append(f" LIMIT {self.page.limit or self.dialect.no_limit}")
             if self.page.skip is not None:
                 parts.append(f" OFFSET {self.page.skip}")
         text = "".join(parts)
-        if len(text) > LARGEST_STATEMENT:
+        if len(text) > self.dialect.largest_statement:
             raise CannotRun("The SQL of this query would be too large.")
         return text
 
@@ -192,7 +193,7 @@ class Select:
         kept = list(self.scope if names is None else names)
         outer = Select(self.statement)
         alias = self.statement.alias("q")
-        columns = [f"{render_column(self.scope[name])} AS c{i}" for i, name in enumerate(kept)]
+        columns = [f"{self.render_column(name)} AS c{i}" for i, name in enumerate(kept)]
         if self.page is None:
             self.order_by = []
         # NOTE: where a page was cut, its rows keep their order in any further processing.
@@ -210,7 +211,7 @@ class Select:
     def build_fenced(self) -> Select:
         """Build as `build_wrapped`, with every column computed once, however often it is used.
 
-        SEC: SQLite would inline the columns' expressions into those above; in a chain of clauses
+        SEC: engines inline the columns' expressions into those above; in a chain of clauses
         that each use a column twice the statement would double with each. OFFSET prevents that.
         """
         page = self.page or Page()
@@ -225,7 +226,7 @@ class Select:
         table = self.statement.alias("s")
         if self.page is None:
             self.order_by = []
-        columns = [render_column(self.scope[name]) for name in names] or ["1"]
+        columns = [self.render_column(name) for name in names] or ["1"]
         first, second = Select(self.statement), Select(self.statement)
         first.ctes, self.ctes = self.ctes, []
         heads = ",".join(f"c{i}" for i in range(len(columns)))
@@ -251,17 +252,19 @@ def _split_order(key: str) -> tuple[str, str, str]:
     return expression, "", rest
 
 
-def render_column(term: Term) -> str:
+def render_column(term: Term, dialect: Dialect) -> str:
     """Render a term as a column of a derived table."""
     if term.holds_entities:
         raise CannotRun("A map of nodes or relationships that is used further.")
-    return term.value if k.is_plain(term.kinds) else render_json(term)
+    plain = dialect.is_plain(term.kinds)
+    return dialect.read_plain(term) if plain else dialect.render_json(term)
 
 
 def build_column(term: Term, column: str, owner: Select) -> Term:
     """The term read back from the column `column` of a derived table joined in `owner`."""
-    if not k.is_plain(term.kinds):
-        return replace(build_json_term(column, term.kinds), assumed=may_fail(term))
+    dialect = owner.dialect
+    if not dialect.is_plain(term.kinds):
+        return replace(dialect.build_json_term(column, term.kinds), assumed=may_fail(term))
     if term.kinds & (k.NODE | k.RELATIONSHIP):
         if term.kinds & k.NULL:
             owner.mark_optional(column)

@@ -4,13 +4,12 @@ An operator extends the SELECT of its source if SQL gives that the same meaning;
 it into a derived table.
 """
 
-# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
-
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import assert_never
 
+from twinframe.model.values import Value
 from twinframe.query.algebra import (
     Aggregate,
     Apply,
@@ -25,6 +24,7 @@ from twinframe.query.algebra import (
     Operator,
     Parameter,
     Project,
+    Query,
     Skip,
     Sort,
     SortKey,
@@ -36,49 +36,60 @@ from twinframe.query.algebra import (
 )
 from twinframe.query.engine import STORED_TIME, CannotRun
 from twinframe.query.evaluate.constants import compile_constant
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.aggregates import compile_aggregate
-from twinframe_storage_sqlite.compiler.bindings import Source, build_count
-from twinframe_storage_sqlite.compiler.counts import compile_kept_count
-from twinframe_storage_sqlite.compiler.elements import (
-    find_element_kinds,
-    join_elements,
-    render_item,
-)
-from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
-from twinframe_storage_sqlite.compiler.grouping import build_narrow, render_group_key
-from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.optional import (
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.aggregates import compile_aggregate
+from twinframe.query.sql.bindings import Source, build_count
+from twinframe.query.sql.expressions import ExpressionCompiler
+from twinframe.query.sql.extensions import Extensions
+from twinframe.query.sql.grouping import Groups, PlainGroups
+from twinframe.query.sql.names import find_needed
+from twinframe.query.sql.optional import (
     compile_alternatives,
     compile_optional,
     is_joinable,
 )
-from twinframe_storage_sqlite.compiler.order import render_order
-from twinframe_storage_sqlite.compiler.patterns import PatternCompiler, build_conjuncts
-from twinframe_storage_sqlite.compiler.select import (
+from twinframe.query.sql.order import render_order
+from twinframe.query.sql.patterns import PatternCompiler, build_conjuncts
+from twinframe.query.sql.select import (
     Page,
     Select,
     Statement,
     build_column,
-    render_column,
 )
-from twinframe_storage_sqlite.compiler.term import (
+from twinframe.query.sql.term import (
     NULL_TERM,
     Term,
     check_path,
-    render_json,
 )
-from twinframe_storage_sqlite.compiler.times import render_time_order
 
 _LONG = 1_000
 """The number of characters of SQL above which a text counts as long."""
 
 
+def compile_plan(query: Query, parameters: Mapping[str, Value], extensions: Extensions) -> Select:
+    """Compile a whole query to the outermost SELECT of a statement; `results` builds its columns.
+
+    Of `parameters` only names and types are used.
+    """
+    kinds = {name: _find_kind(value) for name, value in parameters.items()}
+    statement = Statement(extensions.dialect, parameter_kinds=kinds, names=find_needed(query))
+    return PlanCompiler(statement, extensions).compile(query.root)
+
+
+def _find_kind(value: Value) -> int:
+    kind = k.find_kind(value)
+    if kind is None:
+        raise CannotRun(f"A parameter of the type {type(value).__name__}.")
+    return kind
+
+
 class PlanCompiler:
     """Compiles the operators of one statement."""
 
-    def __init__(self, statement: Statement) -> None:
+    def __init__(self, statement: Statement, extensions: Extensions) -> None:
         self._statement = statement
+        self._dialect = statement.dialect
+        self._extensions = extensions
 
     def compile(self, operator: Operator, outer: Select | None = None) -> Select:
         """The SELECT of an operator; `outer` is the SELECT whose row `Argument` stands for."""
@@ -114,7 +125,7 @@ class PlanCompiler:
 
     def build_expressions(self, select: Select) -> ExpressionCompiler:
         """The compiler of expressions over the scope of `select`."""
-        return ExpressionCompiler(select, self._compile_subplan)
+        return ExpressionCompiler(select, self._extensions, self._compile_subplan)
 
     def _compile_open(self, operator: Operator, outer: Select | None) -> Select:
         select = self.compile(operator, outer)
@@ -149,14 +160,11 @@ class PlanCompiler:
         select = self._compile_open(operator.source, outer)
         term = self.build_expressions(select).compile_term(operator.expression)
         if term.kinds == k.NULL:
-            select.add_condition("0")
+            select.add_condition(self._dialect.no)
             select.scope[operator.variable] = NULL_TERM
             return select
-        text, kinds = term.value, term.elements
-        if term.kinds & ~(k.LIST | k.NULL):
-            text, kinds = _render_as_list(term), k.JSON
         is_driven = select.is_driven
-        select.scope[operator.variable], _ = join_elements(text, kinds, select)
+        select.scope[operator.variable] = self._extensions.join_list(term, select)
         select.is_driven = is_driven
         return select
 
@@ -169,7 +177,7 @@ class PlanCompiler:
         inner = self.compile(operator.plan, Select(self._statement))
         names = [name for name in inner.scope if name in self._statement.names]
         terms = [inner.scope[name] for name in names]
-        columns = [f"{render_column(term)} AS c{i}" for i, term in enumerate(terms)]
+        columns = [f"{inner.render_column(name)} AS c{i}" for i, name in enumerate(names)]
         select.ctes += inner.ctes
         inner.ctes = []
         alias = self._statement.alias("q")
@@ -195,35 +203,20 @@ class PlanCompiler:
         expressions = self.build_expressions(select)
         keys = {name: expressions.compile_term(each) for name, each in operator.keys}
         calls = [call for _, call in operator.aggregates]
-        kept = compile_kept_count(select, keys.values(), calls)
-        narrow = None if kept else build_narrow(select, keys.values(), calls)
-        carry = _keep if narrow is None else narrow.carry
+        kept = self._extensions.compile_kept_count(select, keys.values(), calls)
+        groups: Groups = PlainGroups(select)
+        if kept is None:
+            groups = self._extensions.open_groups(select, keys.values(), calls)
         aggregates = {
-            name: kept or compile_aggregate(call, expressions, select.order_by, carry)
+            name: kept or compile_aggregate(call, expressions, select.order_by, groups.carry)
             for name, call in operator.aggregates
         }
-        if narrow is not None:
-            return narrow.build_groups(keys, aggregates)
-        return self._build_groups(select, keys.values(), keys | aggregates)
+        return groups.build_groups(keys, aggregates)
 
     def _build_distinct(self, source: Select) -> Select:
         select = source if source.is_open else source.build_wrapped()
-        narrow = build_narrow(select, select.scope.values(), ())
-        if narrow is not None:
-            return narrow.build_groups(select.scope, {})
-        return self._build_groups(select, list(select.scope.values()), select.scope)
-
-    def _build_groups(self, select: Select, keys: Iterable[Term], scope: dict[str, Term]) -> Select:
-        keys = list(keys)
-        select.group_by = [render_group_key(term) for term in keys]
-        select.order_by = []
-        select.scope = scope
-        # NOTE: an aggregate must stay in its SELECT: it must not be dropped if it alone makes SQL
-        # form one group, and must not be moved into a subquery. PERF: columns of a node that a
-        # group needs are read once per group, not once per row.
-        if len(scope) > len(keys) or not keys or any(term.kinds & k.ENTITIES for term in keys):
-            return select.build_wrapped()
-        return select
+        groups = self._extensions.open_groups(select, select.scope.values(), ())
+        return groups.build_groups(select.scope, {})
 
     def _compile_union(self, operator: Union, outer: Select | None) -> Select:
         left, right = self.compile(operator.left, outer), self.compile(operator.right, outer)
@@ -237,14 +230,14 @@ class PlanCompiler:
             raise CannotRun("The operator Union of different columns.")
         select = Select(self._statement)
         alias = self._statement.alias("q")
-        merged = {name: _merge(sides[0].scope[name], sides[1].scope[name]) for name in names}
+        merged = {name: self._merge(sides[0].scope[name], sides[1].scope[name]) for name in names}
         arms = []
         for side in sides:
             if side.order_by or side.page is not None:
                 side = side.build_wrapped()
                 side.order_by = []
             columns = [
-                f"{_render_as(side.scope[name], merged[name])} AS c{i}"
+                f"{self._render_as(side.scope[name], merged[name])} AS c{i}"
                 for i, name in enumerate(names)
             ]
             select.ctes += side.ctes
@@ -273,9 +266,12 @@ class PlanCompiler:
             case FunctionCall(name=name, arguments=arguments) as call if name == STORED_TIME:
                 subject = expressions.compile_term(arguments[0])
                 bindings = self._statement.bindings
-                return render_time_order(call, subject, bindings, descending=key.descending)
+                return self._extensions.render_time_order(
+                    call, subject, bindings, descending=key.descending
+                )
             case expression:
-                return render_order(expressions.compile_term(expression), descending=key.descending)
+                term = expressions.compile_term(expression)
+                return render_order(term, self._dialect, descending=key.descending)
 
     def _compile_skip(self, operator: Skip, outer: Select | None) -> Select:
         select = self.compile(operator.source, outer)
@@ -325,16 +321,31 @@ class PlanCompiler:
     def _build_collected(self, subplan: Subplan, select: Select) -> Term:
         value = subplan.value or Literal(None)
         term = self.build_expressions(select).compile_term(value)
-        elements = find_element_kinds([term], "A pattern comprehension")
-        select.order_by = []
-        # NOTE: a derived table: an aggregate over values of the outer row alone would belong to the
-        # outer statement.
-        native = bool(elements & k.ENTITIES) or (not elements & ~k.NATIVE and term.finite)
-        cell = term.value if native else render_item(term)
-        rows = select.render([f"{cell} AS v"])
-        item = "p.v" if native else "json(p.v)"
-        text = f"(SELECT json_group_array({item}) FROM ({rows}) AS p)"
-        return Term(k.LIST, text, elements=elements, assumed=term.assumed)
+        return self._extensions.compile_collected(term, select)
+
+    # --- unions ---------------------------------------------------------------------------------
+
+    def _merge(self, left: Term, right: Term) -> Term:
+        """Build a term that stands for either; the derived table supplies its columns."""
+        kinds = left.kinds | right.kinds
+        entities = k.ENTITIES
+        elements = 0
+        for term in (left, right):
+            elements |= term.elements if term.kinds & (k.LIST | k.PATH) else 0
+            check_path(term)
+        if kinds & entities and not self._dialect.is_plain(kinds):
+            raise CannotRun("The operator Union of a node or relationship with another type.")
+        if kinds & k.LIST and elements & entities and elements & ~entities:
+            raise CannotRun("The operator Union of lists of different types.")
+        if kinds & k.LIST and elements & entities and not self._dialect.is_plain(kinds):
+            raise CannotRun("The operator Union of a list of nodes with another type.")
+        tag = None if self._dialect.is_plain(kinds) else self._dialect.render_trap("unreachable")
+        return Term(kinds, "NULL", tag=tag, elements=elements)
+
+    def _render_as(self, term: Term, merged: Term) -> str:
+        if self._dialect.is_plain(merged.kinds):
+            return self._dialect.read_plain(term)
+        return self._dialect.render_as_json(self._dialect.render_json(term))
 
 
 def _find_arguments(operator: Operator) -> Iterator[Argument]:
@@ -351,46 +362,5 @@ def _find_arguments(operator: Operator) -> Iterator[Argument]:
             yield from _find_arguments(operator.source)
 
 
-def _keep(sql: str) -> str:
-    return sql
-
-
 def _is_long(term: Term) -> bool:
     return len(term.value) > _LONG and not term.holds_entities
-
-
-def _render_as_list(term: Term) -> str:
-    """Render a value as a list. SPEC: openCypher 9 unwinds lists only; another value is one row."""
-    if term.kinds & k.ENTITIES or term.holds_entities:
-        raise CannotRun("The operator Unwind over a node or relationship.")
-    single = f"json_array(json({render_item(term)}))"
-    if term.tag is None:
-        return f"CASE WHEN {term.value} IS NOT NULL THEN {single} END"
-    return (
-        f"CASE WHEN {term.tag} = 'array' THEN {term.value}"
-        f" WHEN {term.value} IS NOT NULL THEN {single} END"
-    )
-
-
-def _merge(left: Term, right: Term) -> Term:
-    """Build a term that stands for either; the derived table supplies its columns."""
-    kinds = left.kinds | right.kinds
-    entities = k.ENTITIES
-    elements = 0
-    for term in (left, right):
-        elements |= term.elements if term.kinds & (k.LIST | k.PATH) else 0
-        check_path(term)
-    if kinds & entities and not k.is_plain(kinds):
-        raise CannotRun("The operator Union of a node or relationship with another type.")
-    if kinds & k.LIST and elements & entities and elements & ~entities:
-        raise CannotRun("The operator Union of lists of different types.")
-    if kinds & k.LIST and elements & entities and not k.is_plain(kinds):
-        raise CannotRun("The operator Union of a list of nodes with another type.")
-    tag = None if k.is_plain(kinds) else render_trap("unreachable")
-    return Term(kinds, "NULL", tag=tag, elements=elements)
-
-
-def _render_as(term: Term, merged: Term) -> str:
-    if k.is_plain(merged.kinds):
-        return term.value
-    return f"json({render_json(term)})"

@@ -34,32 +34,24 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import functions
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.arithmetic import compile_arithmetic, compile_minus, read_as
-from twinframe_storage_sqlite.compiler.bindings import Source, build_json, build_path
-from twinframe_storage_sqlite.compiler.choices import build_choice
-from twinframe_storage_sqlite.compiler.comparison import (
+from twinframe.query.sql import functions
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source, build_json, build_scalar
+from twinframe.query.sql.choices import build_choice
+from twinframe.query.sql.comparison import (
     compile_equal,
     compile_in,
     compile_order,
+    compile_string_test,
     render_whole,
 )
-from twinframe_storage_sqlite.compiler.comprehensions import (
-    compile_comprehension,
-    compile_quantifier,
-    compile_reduce,
-    compile_some,
-)
-from twinframe_storage_sqlite.compiler.entities import compile_member, compile_named_member
-from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.labels import compile_has_labels
-from twinframe_storage_sqlite.compiler.lists import build_list, compile_element, compile_slice
-from twinframe_storage_sqlite.compiler.maps import build_map
-from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.strings import compile_string_test
-from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, check_droppable
-from twinframe_storage_sqlite.json_paths import render_balanced
+from twinframe.query.sql.dialect import Dialect
+from twinframe.query.sql.entities import compile_member
+from twinframe.query.sql.extensions import Extensions
+from twinframe.query.sql.labels import compile_has_labels
+from twinframe.query.sql.select import Select
+from twinframe.query.sql.term import NULL_TERM, Term, check_droppable
+from twinframe.query.sql.texts import render_balanced
 
 CompileSubplan = Callable[[Subplan, Select], Term]
 
@@ -72,10 +64,14 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 class ExpressionCompiler:
     """Compiles expressions over the scope of one SELECT."""
 
-    def __init__(self, select: Select, compile_subplan: CompileSubplan) -> None:
+    def __init__(
+        self, select: Select, extensions: Extensions, compile_subplan: CompileSubplan
+    ) -> None:
+        self.extensions = extensions
         self._select = select
         self._statement = select.statement
         self._bindings = select.statement.bindings
+        self._dialect = select.dialect
         self._compile_subplan = compile_subplan
 
     # --- values ---------------------------------------------------------------------------------
@@ -91,7 +87,8 @@ class ExpressionCompiler:
     def _compile_kind(self, expression: Expression) -> Term:
         match expression:
             case Property(subject=subject, key=key):
-                return self._select.refine(compile_member(self.compile_term(subject), key))
+                member = compile_member(self.compile_term(subject), key, self._dialect)
+                return self._select.refine(member)
             case Variable(name=name):
                 return self._compile_variable(name)
             case Literal():
@@ -121,9 +118,13 @@ class ExpressionCompiler:
         match expression:
             case ListExpression(items=items):
                 constant = self._compile_constants(items)
-                return constant or build_list(tuple(self.compile_term(item) for item in items))
+                if constant is not None:
+                    return constant
+                return self.extensions.build_list(tuple(self.compile_term(item) for item in items))
             case MapExpression(entries=entries):
-                return build_map(tuple((key, self.compile_term(each)) for key, each in entries))
+                return self.extensions.build_map(
+                    tuple((key, self.compile_term(each)) for key, each in entries)
+                )
             case Slice():
                 return self._compile_slice(expression)
 
@@ -137,7 +138,7 @@ class ExpressionCompiler:
             values.append(item.value)
             kinds |= k.find_kind(item.value) or 0
         source = Source(None, values)
-        text = self._bindings.bind(source, build_json)
+        text = self._dialect.render_given(self._bindings.bind(source, build_json), k.LIST)
         return Term(k.LIST, text, source=source, elements=kinds or k.NULL)
 
     def _compile_elements(self, expression: ListComprehension | Quantifier | Reduce) -> Term:
@@ -146,15 +147,21 @@ class ExpressionCompiler:
             return NULL_TERM
         match expression:
             case ListComprehension():
-                return compile_comprehension(expression, source, self._select, self._open)
+                return self.extensions.compile_comprehension(
+                    expression, source, self._select, self._open
+                )
             case Quantifier():
-                return compile_quantifier(expression, source, self._select, self._open)
+                return self.extensions.compile_quantifier(
+                    expression, source, self._select, self._open
+                )
             case Reduce():
                 initial = self.compile_term(expression.initial)
-                return compile_reduce(expression, source, initial, self._select, self._open)
+                return self.extensions.compile_reduce(
+                    expression, source, initial, self._select, self._open
+                )
 
     def _open(self, select: Select) -> ExpressionCompiler:
-        return ExpressionCompiler(select, self._compile_subplan)
+        return ExpressionCompiler(select, self.extensions, self._compile_subplan)
 
     def _compile_slice(self, expression: Slice) -> Term:
         subject = self.compile_term(expression.subject)
@@ -165,7 +172,7 @@ class ExpressionCompiler:
         if any(each is not None and each.kinds == k.NULL for each in (subject, *bounds)):
             check_droppable(subject, *(each for each in bounds if each is not None))
             return NULL_TERM
-        return compile_slice(subject, bounds[0], bounds[1])
+        return self.extensions.compile_slice(subject, bounds[0], bounds[1])
 
     def _compile_variable(self, name: str) -> Term:
         term = self._select.scope.get(name)
@@ -178,16 +185,18 @@ class ExpressionCompiler:
             return NULL_TERM
         source = Source(None, literal.value)
         kinds = k.find_kind(literal.value) or 0
-        return Term(kinds, self._bindings.bind(source), source=source)
+        return self._build_given(source, kinds)
 
     def _compile_parameter(self, parameter: Parameter) -> Term:
         kinds = self._statement.read_parameter_kinds(parameter.name)
         if kinds == k.NULL:
             return NULL_TERM
-        source = Source(parameter.name)
-        if kinds & (k.LIST | k.MAP):
-            return Term(kinds, self._bindings.bind(source, build_json), source=source)
-        return Term(kinds, self._bindings.bind(source), source=source)
+        return self._build_given(Source(parameter.name), kinds)
+
+    def _build_given(self, source: Source, kinds: int) -> Term:
+        transform = build_json if kinds & (k.LIST | k.MAP) else build_scalar
+        placeholder = self._bindings.bind(source, transform)
+        return Term(kinds, self._dialect.render_given(placeholder, kinds), source=source)
 
     def _compile_unary_term(self, expression: Unary | HasLabels) -> Term:
         if isinstance(expression, HasLabels):
@@ -201,7 +210,7 @@ class ExpressionCompiler:
                 return self._compile_minus(operand)
             case UnaryOperator.PLUS:
                 term = self.compile_term(operand)
-                value = read_as(term, k.NUMBER, "the operator +")
+                value = self._dialect.read_as(term, k.NUMBER, "the operator +")
                 return Term(term.kinds & (k.NUMBER | k.NULL), value, assumed=True)
             case UnaryOperator.IS_NULL:
                 return Term(k.BOOLEAN, f"({self.compile_term(operand).value} IS NULL)")
@@ -212,13 +221,13 @@ class ExpressionCompiler:
         if isinstance(operand, Literal) and type(operand.value) in (int, float):
             value = -operand.value  # type: ignore[operator]  # a number by the test above
             return self._compile_literal(Literal(value))
-        return compile_minus(self.compile_term(operand))
+        return self.extensions.compile_minus(self.compile_term(operand))
 
     def _compile_binary_term(self, expression: Binary) -> Term:
         operator = expression.operator.value
         if operator in _ARITHMETIC:
             left, right = self.compile_term(expression.left), self.compile_term(expression.right)
-            return compile_arithmetic(left, operator, right)
+            return self.extensions.compile_arithmetic(left, operator, right)
         if expression.operator in (BinaryOperator.AND, BinaryOperator.OR):
             operands = [self.compile_truth_value(each) for each in find_operands(expression)]
             return Term(k.BOOLEAN | k.NULL, render_balanced(operands, operator), assumed=True)
@@ -229,18 +238,21 @@ class ExpressionCompiler:
     def _compile_xor(self, expression: Binary, operator: str) -> str:
         sides = [self.compile_truth_value(e) for e in (expression.left, expression.right)]
         terms = [Term(k.BOOLEAN | k.NULL, side) for side in sides]
-        return f"({render_whole(f'{sides[0]} {operator} {sides[1]}', terms[0], terms[1])})"
+        test = f"{sides[0]} {operator} {sides[1]}"
+        return f"({render_whole(test, terms[0], terms[1], self._dialect)})"
 
     def _compile_truth(self, expression: Expression) -> Term:
         """The value of a predicate, built of its two tests."""
         yes = self.compile_test(expression, wanted=True)
         no = self.compile_test(expression, wanted=False)
-        return Term(k.BOOLEAN | k.NULL, f"CASE WHEN {yes} THEN 1 WHEN {no} THEN 0 END")
+        dialect = self._dialect
+        value = f"CASE WHEN {yes} THEN {dialect.yes} WHEN {no} THEN {dialect.no} END"
+        return Term(k.BOOLEAN | k.NULL, value)
 
     def compile_truth_value(self, expression: Expression) -> str:
         """0, 1 or NULL of an expression that must be a boolean or null."""
         term = self.compile_term(expression)
-        return f"({read_as(term, k.BOOLEAN, 'a logical operator')})"
+        return f"({self._dialect.read_as(term, k.BOOLEAN, 'a logical operator')})"
 
     def _compile_case(self, case: Case) -> Term:
         operand = None if case.operand is None else self.compile_term(case.operand)
@@ -249,30 +261,32 @@ class ExpressionCompiler:
             if operand is None:
                 test = self.compile_test(when, wanted=True)
             else:
-                test = compile_equal(operand, self.compile_term(when), wanted=True)
+                given = self.compile_term(when)
+                test = compile_equal(operand, given, self._dialect, wanted=True)
             branches.append((test, self.compile_term(then)))
         default = NULL_TERM if case.default is None else self.compile_term(case.default)
-        return build_choice(branches, default)
+        return build_choice(branches, default, self._dialect)
 
     def _compile_subscript(self, expression: Subscript) -> Term:
         subject = self.compile_term(expression.subject)
         if isinstance(expression.index, Literal) and isinstance(expression.index.value, str):
-            return self._select.refine(compile_member(subject, expression.index.value))
+            member = compile_member(subject, expression.index.value, self._dialect)
+            return self._select.refine(member)
         index = self.compile_term(expression.index)
         if k.NULL in (subject.kinds, index.kinds):
             check_droppable(subject, index)
             return NULL_TERM
         if index.kinds == k.STRING and index.source is not None:
-            path = self._bindings.bind(index.source, build_path)
-            return compile_named_member(subject, path)
+            return self.extensions.compile_named_member(subject, index, self._bindings)
         if index.kinds & k.INTEGER and subject.kinds & k.LIST:
-            return compile_element(subject, index, self._select)
+            return self.extensions.compile_element(subject, index, self._select)
         raise CannotRun("A subscript by a computed string.")
 
     def _compile_call(self, call: FunctionCall) -> Term:
         if call.name in functions.TESTS:
             return self._compile_truth(call)
-        return functions.compile_call(call.name, [self.compile_term(a) for a in call.arguments])
+        arguments = [self.compile_term(each) for each in call.arguments]
+        return functions.compile_call(call.name, arguments, self.extensions)
 
     # --- conditions -----------------------------------------------------------------------------
 
@@ -321,19 +335,19 @@ class ExpressionCompiler:
                 return self._compile_binary_test(expression, wanted=wanted)
             case HasLabels(subject=subject, labels=labels):
                 term = self.compile_term(subject)
-                return compile_has_labels(term, labels, self._bindings, wanted=wanted)
+                return compile_has_labels(term, labels, self._statement, wanted=wanted)
             case FunctionCall(name=name) if name in functions.TESTS:
                 arguments = [self.compile_term(each) for each in expression.arguments]
-                return functions.compile_test(expression, arguments, self._bindings, wanted=wanted)
+                return functions.compile_test(expression, arguments, self._statement, wanted=wanted)
             case Quantifier(kind=QuantifierKind.ANY) if wanted:
                 source = self.compile_term(expression.source)
                 if source.kinds == k.NULL:
-                    return "0"
-                return compile_some(expression, source, self._select, self._open)
+                    return self._dialect.no
+                return self.extensions.compile_some(expression, source, self._select, self._open)
             case Literal(value=bool() as value):
-                return "1" if value is wanted else "0"
+                return self._dialect.yes if value is wanted else self._dialect.no
             case _:
-                return _compile_truth_test(self.compile_term(expression), wanted)
+                return _compile_truth_test(self.compile_term(expression), wanted, self._dialect)
 
     def _compile_binary_test(self, expression: Binary, *, wanted: bool) -> str:
         operator = expression.operator
@@ -349,27 +363,28 @@ class ExpressionCompiler:
         self, operator: BinaryOperator, left: Term, right: Term, *, wanted: bool
     ) -> str:
         if operator is BinaryOperator.EQUAL:
-            return compile_equal(left, right, wanted=wanted)
+            return compile_equal(left, right, self._dialect, wanted=wanted)
         if operator is BinaryOperator.NOT_EQUAL:
-            return compile_equal(left, right, wanted=not wanted)
+            return compile_equal(left, right, self._dialect, wanted=not wanted)
         if operator.value in _ORDERS:
-            return compile_order(left, operator.value, right, wanted=wanted)
+            return compile_order(left, operator.value, right, self._dialect, wanted=wanted)
         if operator.value in _STRINGS:
-            return compile_string_test(left, operator.value, right, self._bindings, wanted=wanted)
+            return compile_string_test(left, operator.value, right, self._statement, wanted=wanted)
         if operator is BinaryOperator.IN:
-            return compile_in(left, right, self._bindings, wanted=wanted)
+            return compile_in(left, right, self._statement, wanted=wanted)
         raise CannotRun(f"The operator {operator.value}.")
 
 
-def _compile_truth_test(term: Term, wanted: bool) -> str:
+def _compile_truth_test(term: Term, wanted: bool, dialect: Dialect) -> str:
     if not term.kinds & ~(k.BOOLEAN | k.NULL):
         if term.kinds == k.NULL:
-            return "0"
-        return f"({term.value})" if wanted else f"(NOT ({term.value}))"
+            return dialect.no
+        value = dialect.read_plain(term)
+        return f"({value})" if wanted else f"(NOT ({value}))"
     if term.tag is None:
         raise CannotRun(f"A {k.render_kinds(term.kinds)} as a condition.")
     test = f"{term.tag} = '{'true' if wanted else 'false'}'"
-    trap = render_trap("a condition that is no boolean")
+    trap = dialect.render_trap("a condition that is no boolean", k.BOOLEAN)
     return (
         f"CASE WHEN {term.tag} IN ('true','false','null') THEN {test}"
         f" WHEN {term.tag} IS NOT NULL THEN {trap} END"

@@ -1,7 +1,7 @@
 """Compiles the length of a shortest path between two bound nodes to a breadth-first search.
 
 The evaluator finds the path itself. The rows of the SELECT so far seed the recursion; each of its
-rows is one whole level, whose nodes and those seen before are JSON lists of row ids.
+rows is one whole level, whose nodes and those seen before are sets of row ids.
 """
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from twinframe.query.algebra import Direction, GraphPattern, PathKind, RelationshipPattern
 from twinframe.query.engine import CannotRun
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Source
-from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.select import Select, build_column, render_column
-from twinframe_storage_sqlite.compiler.term import Term
-from twinframe_storage_sqlite.compiler.walks import render_depth
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source
+from twinframe.query.sql.dialect import Dialect
+from twinframe.query.sql.select import Select, build_column
+from twinframe.query.sql.term import Term
+from twinframe.query.sql.walks import render_depth
 
 _OUTGOING = ("source", "target")
 _INCOMING = ("target", "source")
@@ -54,11 +54,12 @@ def find_shortest(pattern: GraphPattern, names: frozenset[str]) -> Shortest | No
 def compile_shortest(seed: Select, shortest: Shortest, kept: tuple[str, ...]) -> Select:
     """A SELECT over the rows of `seed` whose ends are connected, with the path bound."""
     statement, pattern = seed.statement, shortest.pattern
+    dialect = statement.dialect
     table = statement.alias("w")
     columns = [f"c{i}" for i in range(len(kept))] + ["goal", "depth", "level", "seen"]
     start, goal = seed.scope[pattern.left], seed.scope[pattern.right]
-    values = [render_column(seed.scope[name]) for name in kept]
-    values += [goal.value, "0", f"json_array({start.value})", "'[]'"]
+    values = [seed.render_column(name) for name in kept]
+    values += [goal.value, "0", dialect.render_set(start.value), dialect.empty_set]
     after = Select(statement)
     after.ctes, seed.ctes = seed.ctes, []
     seed.order_by = []
@@ -68,24 +69,28 @@ def compile_shortest(seed: Select, shortest: Shortest, kept: tuple[str, ...]) ->
     after.is_driven = True
     for i, name in enumerate(kept):
         after.scope[name] = build_column(seed.refine(seed.scope[name]), f"{table}.c{i}", after)
-    found = _render_found(table)
+    found = _render_found(table, dialect)
     if pattern.length is not None and pattern.length.minimum > 0:
         # NOTE: from a node to itself the path is a cycle, which no search over nodes finds.
-        trap = render_trap("a shortest path from a node to itself")
-        found = f"CASE WHEN NOT {found} THEN 0 WHEN {table}.depth > 0 THEN 1 ELSE {trap} END"
+        trap = dialect.render_trap("a shortest path from a node to itself", k.BOOLEAN)
+        found = (
+            f"CASE WHEN NOT {found} THEN {dialect.no} WHEN {table}.depth > 0 THEN {dialect.yes}"
+            f" ELSE {trap} END"
+        )
     after.add_condition(found)
     if shortest.variable is not None:
         after.scope[shortest.variable] = Term(k.PATH, f"{table}.depth", elements=0)
     return after
 
 
-def _render_found(table: str) -> str:
-    return f"EXISTS (SELECT 1 FROM json_each({table}.level) AS e WHERE e.value = {table}.goal)"
+def _render_found(table: str, dialect: Dialect) -> str:
+    level = dialect.render_elements(f"{table}.level")
+    return f"EXISTS (SELECT 1 FROM {level} AS e WHERE e.value = {table}.goal)"
 
 
 def _compile_level(seed: Select, pattern: RelationshipPattern, table: str, kept: int) -> str:
     """Render the recursive arm: from a level to the unseen nodes one relationship further."""
-    bindings = seed.statement.bindings
+    bindings, dialect = seed.statement.bindings, seed.dialect
     types = ""
     if pattern.types:
         names = [bindings.bind(Source(None, name)) for name in pattern.types]
@@ -96,25 +101,27 @@ def _compile_level(seed: Select, pattern: RelationshipPattern, table: str, kept:
         Direction.BOTH: (_OUTGOING, _INCOMING),
     }[pattern.direction]
     reached = " UNION ".join(
-        f"SELECT r.{far} FROM json_each(w.level) AS e"
-        f" CROSS JOIN relationship AS r ON r.{near} = e.value{types}"
+        f"SELECT r.{far} FROM {dialect.render_elements('w.level')} AS e {dialect.ordered_join}"
+        f" {dialect.tables[k.RELATIONSHIP]} AS r ON r.{near} = e.value{types}"
         for near, far in ways
     )
-    seen = "SELECT e.value FROM json_each(w.{0}) AS e"
+    before, now = (
+        f"SELECT e.value FROM {dialect.render_elements(each)} AS e"
+        for each in ("w.seen", "w.level")
+    )
     level = (
-        f"(SELECT json_group_array(x.node) FROM (SELECT * FROM ({reached}) EXCEPT"
-        f" {seen.format('seen')} EXCEPT {seen.format('level')}) AS x)"
+        f"(SELECT {dialect.render_collected('x.node')} FROM"
+        f" (SELECT * FROM ({reached}) AS y EXCEPT {before} EXCEPT {now}) AS x)"
     ).replace(f"SELECT r.{ways[0][1]} FROM", f"SELECT r.{ways[0][1]} AS node FROM", 1)
-    joined = "CASE w.seen WHEN '[]' THEN w.level ELSE substr(w.seen, 1, length(w.seen) - 1) || ','"
     assert pattern.length is not None  # noqa: S101  # by `find_shortest`
     columns = [f"w.c{i}" for i in range(kept)]
     columns += [
         "w.goal",
-        render_depth(pattern.length),
+        render_depth(pattern.length, dialect),
         level,
-        f"{joined} || substr(w.level, 2) END",
+        dialect.render_union("w.seen", "w.level"),
     ]
-    conditions = ["w.level <> '[]'", f"NOT {_render_found('w')}"]
+    conditions = [f"w.level <> {dialect.empty_set}", f"NOT {_render_found('w', dialect)}"]
     if pattern.length.maximum is not None:
         most = bindings.bind(Source(None, pattern.length.maximum))
         conditions.append(f"w.depth < {most}")

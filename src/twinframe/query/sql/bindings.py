@@ -5,7 +5,6 @@ Every value gets a placeholder; none is rendered into SQL text.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,15 +15,15 @@ from twinframe.errors import QueryInvalid
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
 
-SqliteValue = None | int | float | str | bytes
-Transform = Callable[[Value], SqliteValue]
+SqlValue = None | int | float | str | bytes
+Transform = Callable[[Value], SqlValue]
 Compute = Callable[[Mapping[str, Value]], Value]
 
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
-def build_scalar(value: Value) -> SqliteValue:
-    """Convert a scalar for SQLite. Raises `CannotRun` where SQLite has no such value."""
+def build_scalar(value: Value) -> SqlValue:
+    """Convert a scalar for SQL. Raises `CannotRun` where SQL has no such value."""
     match value:
         case bool():
             return int(value)
@@ -33,17 +32,17 @@ def build_scalar(value: Value) -> SqliteValue:
                 raise CannotRun(f"The integer {value} does not fit into 64 bits.")
             return value
         case float():
-            # NOTE: SQLite reads a NaN as NULL.
+            # NOTE: SQLite reads a NaN as NULL; PostgreSQL has it equal to itself.
             if math.isnan(value):
-                raise CannotRun("SQLite has no NaN.")
+                raise CannotRun("SQL has no NaN.")
             return value
         case None | str():
             return value
         case _:
-            raise CannotRun(f"A {type(value).__name__} is no scalar of SQLite.")
+            raise CannotRun(f"A {type(value).__name__} is no scalar of SQL.")
 
 
-def build_count(value: Value) -> SqliteValue:
+def build_count(value: Value) -> SqlValue:
     """Convert a number of rows.
 
     Raises `CannotRun` for any other value; the evaluator then reports it.
@@ -90,28 +89,6 @@ def build_flat_json(value: Value) -> str:
     return build_json(value)
 
 
-def build_path(value: Value) -> SqliteValue:
-    """The JSON path of the member that the string `value` names."""
-    if not isinstance(value, str):
-        raise CannotRun("The name of a member that is no string.")
-    return "$." + json.dumps(value, ensure_ascii=False)
-
-
-def build_prefix_end(value: Value) -> SqliteValue:
-    """Return the least value above every string that starts with the string `value`.
-
-    Strings are ordered by code point; when the last code point has no successor the one before it
-    decides. A blob is above every text.
-    """
-    text = value if isinstance(value, str) else ""
-    while text:
-        last = ord(text[-1])
-        if last < 0x10FFFF:
-            return text[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)
-        text = text[:-1]
-    return b""
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """The origin of a bound value: the parameter `name`, or the constant `value` if None.
@@ -124,12 +101,13 @@ class Source:
 
 
 class Bindings:
-    """Placeholders of one statement, in the order they were requested."""
+    """Placeholders of one statement, in the order they were requested; `render` writes a name."""
 
-    def __init__(self) -> None:
-        self._constants: dict[str, SqliteValue] = {}
+    def __init__(self, render: Callable[[str], str]) -> None:
+        self._render = render
+        self._constants: dict[str, SqlValue] = {}
         self._parameters: list[tuple[str, str, Transform]] = []
-        self._computed: list[tuple[str, Callable[[Mapping[str, Value]], SqliteValue]]] = []
+        self._computed: list[tuple[str, Callable[[Mapping[str, Value]], SqlValue]]] = []
         self._known: dict[tuple[object, ...], str] = {}
 
     def bind(self, source: Source, transform: Transform = build_scalar) -> str:
@@ -147,16 +125,16 @@ class Bindings:
                 placeholder = f"p{number}"
                 self._parameters.append((placeholder, source.name, transform))
             self._known[identity] = placeholder
-        return ":" + placeholder
+        return self._render(placeholder)
 
     def bind_computed(self, compute: Compute, transform: Transform) -> str:
         """Return the placeholder of a value that `compute` derives from the parameters."""
         placeholder = f"p{len(self._known)}"
         self._known[(placeholder,)] = placeholder
         self._computed.append((placeholder, lambda parameters: transform(compute(parameters))))
-        return ":" + placeholder
+        return self._render(placeholder)
 
-    def build(self, parameters: Mapping[str, Value]) -> dict[str, SqliteValue]:
+    def build(self, parameters: Mapping[str, Value]) -> dict[str, SqlValue]:
         """Return the values to bind for these request parameters."""
         bound = dict(self._constants)
         for placeholder, name, transform in self._parameters:

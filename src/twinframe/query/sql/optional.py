@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable
 
 from twinframe.query.algebra import Direction, Match, NodePattern, RelationshipPattern
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
-from twinframe_storage_sqlite.compiler.patterns import PatternCompiler
-from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.expressions import ExpressionCompiler
+from twinframe.query.sql.patterns import PatternCompiler
+from twinframe.query.sql.select import Select
+from twinframe.query.sql.term import NULL_TERM, Term
 
 Expressions = Callable[[Select], ExpressionCompiler]
 
@@ -73,13 +73,14 @@ def compile_optional(select: Select, match: Match, expressions: Expressions) -> 
     inner = Select(select.statement, select.scope)
     if pattern.relationships:
         relationship = pattern.relationships[0]
-        table, alias = "relationship", select.statement.alias("r")
+        kind, alias = k.RELATIONSHIP, select.statement.alias("r")
         added = _add_relationship(inner, relationship, alias)
     else:
-        table, alias = "twin", select.statement.alias("n")
+        kind, alias = k.NODE, select.statement.alias("n")
         added = _add_node(inner, pattern.nodes[0], alias)
     PatternCompiler(inner, pattern, match.predicate, expressions).compile()
-    select.join(f"{table} AS {alias}", _split_conditions(inner) or ["1"], optional=True)
+    on = _split_conditions(inner) or [select.dialect.yes]
+    select.join(f"{select.dialect.tables[kind]} AS {alias}", on, optional=True)
     _bind_added(select, inner, added, alias)
     return select
 

@@ -10,14 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from twinframe.query.algebra import Direction, Length, RelationshipPattern
-from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Source
-from twinframe_storage_sqlite.compiler.comparison import compile_equal
-from twinframe_storage_sqlite.compiler.entities import compile_member
-from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
-from twinframe_storage_sqlite.compiler.guards import render_limit
-from twinframe_storage_sqlite.compiler.select import Select, build_column, render_column
-from twinframe_storage_sqlite.compiler.term import Term
+from twinframe.query.engine import CannotRun
+from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import Source
+from twinframe.query.sql.comparison import compile_equal
+from twinframe.query.sql.dialect import Dialect
+from twinframe.query.sql.entities import compile_member
+from twinframe.query.sql.expressions import ExpressionCompiler
+from twinframe.query.sql.select import Select, build_column
+from twinframe.query.sql.term import Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,12 @@ def compile_walk(
 ) -> Walked:
     """Build a SELECT over the walks from every row of `seed`."""
     statement = seed.statement
+    if len(walk.steps) > 1 and not statement.dialect.unites_steps:
+        raise CannotRun("A variable-length pattern in both directions.")
     table = statement.alias("w")
     needs_list = walk.pattern.variable in statement.names
     columns = [f"c{i}" for i in range(len(walk.kept))] + ["node", "depth", "used"]
-    values = [render_column(seed.scope[name]) for name in walk.kept]
+    values = [seed.render_column(name) for name in walk.kept]
     values += [seed.scope[walk.start].value, "0", _render_used(walk.crossed)]
     if needs_list:
         columns.append("path")
@@ -145,8 +148,10 @@ def _compile_step(
     step = Select(seed.statement)
     step.join(f"{table} AS w")
     alias = seed.statement.alias("r")
-    # PERF: the queue's one row is the outer loop; SQLite would otherwise guess its size.
-    step.sources.append(f"CROSS JOIN relationship AS {alias} ON {alias}.{near} = w.node")
+    dialect = step.dialect
+    # PERF: the queue's one row is the outer loop; an engine would otherwise guess its size.
+    crossed = f"{dialect.tables[k.RELATIONSHIP]} AS {alias} ON {alias}.{near} = w.node"
+    step.sources.append(f"{dialect.ordered_join} {crossed}")
     step.register_table(k.RELATIONSHIP, f"{alias}.id", alias)
     for i, name in enumerate(walk.kept):
         step.scope[name] = build_column(seed.refine(seed.scope[name]), f"w.c{i}", step)
@@ -157,9 +162,10 @@ def _compile_step(
     _restrict_step(step, walk, alias, expressions)
     tracks = walk.length.maximum != 1 or bool(walk.crossed) or walk.is_followed
     if tracks:
-        step.add_condition(f"instr(w.used, ',' || {alias}.id || ',') = 0")
+        position = dialect.render_position("w.used", f"',' || {alias}.id || ','")
+        step.add_condition(f"{position} = 0")
     columns = [f"w.c{i}" for i in range(len(walk.kept))]
-    columns += [f"{alias}.{far}", render_depth(walk.length)]
+    columns += [f"{alias}.{far}", render_depth(walk.length, dialect)]
     columns.append(f"w.used || {alias}.id || ','" if tracks else "w.used")
     if needs_list:
         order = (
@@ -173,14 +179,14 @@ def _compile_step(
     return step.render(columns)
 
 
-def render_depth(length: Length) -> str:
+def render_depth(length: Length, dialect: Dialect) -> str:
     """Render the depth after a step from a row `w`.
 
     NOTE: as a column, it is only computed for steps that are taken.
     """
     if length.limit is None:
         return "w.depth + 1"
-    beyond = render_limit(
+    beyond = dialect.render_limit(
         f"A variable-length pattern goes on beyond {length.limit} relationships, the most that are "
         f"followed (Query__MaxHops). Give it an upper bound, as in [*1..{length.limit}]."
     )
@@ -197,5 +203,6 @@ def _restrict_step(
     compiler = expressions(step)
     crossed = Term(k.RELATIONSHIP, f"{alias}.id", owner=step)
     for key, value in walk.pattern.properties:
-        member = compile_member(crossed, key)
-        step.add_condition(compile_equal(member, compiler.compile_term(value), wanted=True))
+        member = compile_member(crossed, key, step.dialect)
+        given = compiler.compile_term(value)
+        step.add_condition(compile_equal(member, given, step.dialect, wanted=True))
