@@ -79,7 +79,7 @@ test-sparql: setup
 	@TWINFRAME_ROUNDS=200 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_races.py plugins/storage-rdf/tests/test_real_servers.py $(ARGS)
 
 test-rdf-crash: setup
-	@TWINFRAME_ROUNDS=300 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_rdf_crash.py plugins/storage-rdf/tests/test_rdf_power_loss.py -o faulthandler_timeout=4000 $(ARGS)
+	@TWINFRAME_ROUNDS=300 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_rdf_crash.py plugins/storage-rdf/tests/test_rdf_power_loss.py $(ARGS)
 
 test-rdf: setup
 	@TWINFRAME_STORAGES=oxigraph $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph $(ARGS)

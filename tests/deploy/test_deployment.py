@@ -24,6 +24,7 @@ import yaml
 
 from tests.deploy.dockerfile import Instruction, parse_dockerfile
 from tests.e2e.server import Server
+from tests.waiting import run_program
 from twinframe import __version__
 from twinframe.hooks.installation import load_installation
 from twinframe.settings.load import CONFIG_VARIABLE
@@ -143,8 +144,8 @@ def test_the_health_check_tells_a_service_that_answers_from_one_that_does_not(
     with Server(tmp_path) as server:
         code = command[-1].replace("127.0.0.1:8080", f"127.0.0.1:{server.port}")
         assert code != command[-1]
-        assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-    failed = subprocess.run([sys.executable, "-c", code], capture_output=True)
+        assert run_program([sys.executable, "-c", code]).returncode == 0
+    failed = run_program([sys.executable, "-c", code], capture_output=True)
     assert failed.returncode != 0
 
 
@@ -169,7 +170,7 @@ def play_stage(stage: int, folder: Path, place: Path) -> None:
                     shutil.copy(path, here / target)
         elif one.name == "RUN":
             command = one.text.replace("/opt/twinframe", str(place))
-            subprocess.run(shlex.split(command), cwd=here, check=True)
+            run_program(shlex.split(command), cwd=here, check=True)
 
 
 @pytest.mark.skipif(
@@ -187,7 +188,7 @@ def test_the_commands_of_the_image_make_an_installation_that_works(tmp_path: Pat
         "Traces__Enabled": "true",
         "Metrics__Enabled": "true",
     }
-    done = subprocess.run(
+    done = run_program(
         ["twinframe", "check", "--offline"], env=environment, cwd=tmp_path, capture_output=True
     )
     assert done.returncode == 0, done.stderr
@@ -266,7 +267,7 @@ def test_the_unit_has_known_settings_and_time_to_end() -> None:
     assert int(unit["LimitNOFILE"][0]) >= settings.server.max_connections
     for key in ("ExecStart", "ExecStartPre"):
         arguments = shlex.split(unit[key][0])[1:]
-        done = subprocess.run(
+        done = run_program(
             [sys.executable, "-m", "twinframe", *arguments, "--help"], capture_output=True
         )
         assert done.returncode == 0

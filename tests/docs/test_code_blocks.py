@@ -32,6 +32,7 @@ from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
 from tests.e2e.server import Server, free_port
 from tests.e2e.wire import Wire
+from tests.waiting import run_program
 from twinframe.demo.building import build_campus, load_ontology
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +103,7 @@ class Page:
             self._folder = checkout = self._folder / "checkout"
             copy_checkout(checkout)
             self._search = [checkout / "src", *checkout.glob("plugins/*/src")]
-        done = subprocess.run(
+        done = run_program(
             ["git", "apply", "--whitespace=nowarn", "-"],
             cwd=self._folder,
             env={**os.environ, "GIT_CEILING_DIRECTORIES": str(self._folder.parent)},

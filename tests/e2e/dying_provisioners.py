@@ -25,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.waiting import PATIENCE
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.control.records.kinds import RECORD_KINDS
 from twinframe.control.records.runner import ControlRunner
@@ -109,7 +110,7 @@ class Nursery:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._process.communicate()  # the end of its input is its end
+        self._process.communicate(timeout=PATIENCE)  # the end of its input is its end
         assert self._process.returncode == 0
 
     def tell(self, *command: object) -> int:

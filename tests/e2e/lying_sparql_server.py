@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import http.client
 import http.server
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from tests.e2e.lying_issuer import MISDEEDS, Write
+from tests.waiting import join, start
 
 _FAULTS: Final = ("hangs", "drips", "sends garbage", "fails", "is busy", "never ends its headers")
 _MORE: Final = ("sends half a document", "speaks no HTTP", "breaks its chunks")
@@ -106,11 +106,10 @@ def lying_before(target: str) -> Iterator[LyingServer]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     state.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
+    thread = start(server.serve_forever, 0.02)
     try:
         yield state
     finally:
         server.shutdown()
-        thread.join()
+        join(thread)
         server.server_close()

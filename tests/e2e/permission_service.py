@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
+from tests.waiting import join
+
 
 class PermissionService(ThreadingHTTPServer):
     """On a free port of loopback inside the context; `granted` and `asked` by (graph, user).
@@ -27,7 +29,7 @@ class PermissionService(ThreadingHTTPServer):
 
     def __exit__(self, *_error: object) -> None:
         self.shutdown()
-        self._thread.join()
+        join(self._thread)
         self.server_close()
 
 

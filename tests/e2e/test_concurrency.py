@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.storages import SERVED, choose, require
+from tests.waiting import Threads, run_program
 
 CLIENTS = 16
 ROUNDS = 150
@@ -85,7 +84,7 @@ def test_no_update_is_lost_with_four_workers_and_sixteen_clients(
         for number in range(SHARED):
             assert wire.call("PUT", f"/digitaltwins/shared-{number}", counter(0))[0] == 200
         clients = [Client(server.port, number) for number in range(CLIENTS)]
-        with ThreadPoolExecutor(CLIENTS) as pool:
+        with Threads(CLIENTS) as pool:
             for done in [pool.submit(client.run) for client in clients]:
                 done.result()
         succeeded = sum((client.increments for client in clients), Counter())
@@ -96,7 +95,7 @@ def test_no_update_is_lost_with_four_workers_and_sixteen_clients(
         assert not [status for status in statuses if status >= 500]
         assert statuses[412] > 0, "the clients never met: the test shows nothing"
         wire.close()
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "twinframe", "verify"],
         env={**os.environ, **SERVED[storage](tmp_path)},
         cwd=tmp_path,
@@ -125,7 +124,7 @@ def test_of_many_simultaneous_patches_with_one_etag_exactly_one_succeeds(
                 client.close()
                 return status
 
-            with ThreadPoolExecutor(CLIENTS) as pool:
+            with Threads(CLIENTS) as pool:
                 statuses = Counter(pool.map(patch, range(turn * 100, turn * 100 + CLIENTS)))
             assert statuses == {204: 1, 412: CLIENTS - 1}
             _, headers, _ = wire.call("GET", "/digitaltwins/one")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.storages import SERVED, choose, require
+from tests.waiting import join, start
 
 WRITERS = 6
 KILLS = {"sqlite": 10, "oxigraph": 4}
@@ -78,15 +78,10 @@ def test_every_acknowledged_write_survives_each_kill(storage: str, tmp_path: Pat
     try:
         for _ in range(KILLS.get(storage, 1)):
             before = sum(writer.acknowledged for writer in writers)
-            threads = [
-                threading.Thread(target=writer.run, args=(server.port,)) for writer in writers
-            ]
-            for thread in threads:
-                thread.start()
+            threads = [start(writer.run, server.port) for writer in writers]
             time.sleep(SECONDS_OF_LOAD)
             server.kill()
-            for thread in threads:
-                thread.join()
+            join(*threads)
             assert sum(writer.acknowledged for writer in writers) > before, "no load, no test"
             server.start()
             wire = Wire(server.port)

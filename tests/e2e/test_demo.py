@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.e2e.server import free_port
+from tests.waiting import PATIENCE
 from twinframe.demo.building import build_campus
 from twinframe.demo.tour import QUESTIONS
 
@@ -53,7 +54,9 @@ def test_the_first_run_loads_the_sample_and_the_second_serves_on_with_it(tmp_pat
         assert f"The sample is loaded already: {len(campus.twins)} twins." in second
         assert answers in second, "the same questions have the same answers"
         assert f"http://127.0.0.1:{port}/swagger" in second
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/digitaltwins/b1-l0-r02") as answer:
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{port}/digitaltwins/b1-l0-r02", timeout=PATIENCE
+        ) as answer:
             assert answer.status == 200
         os.killpg(demo.pid, signal.SIGINT)  # as a terminal does it
         rest, _ = demo.communicate(timeout=120)
@@ -61,4 +64,4 @@ def test_the_first_run_loads_the_sample_and_the_second_serves_on_with_it(tmp_pat
     finally:
         if demo.poll() is None:
             os.killpg(demo.pid, signal.SIGKILL)
-            demo.communicate()
+            demo.communicate(timeout=PATIENCE)

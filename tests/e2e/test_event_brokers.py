@@ -18,6 +18,7 @@ import pytest
 
 from tests.e2e.server import Server, free_port
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
+from tests.waiting import PATIENCE
 
 paho = pytest.importorskip("paho.mqtt.client", reason="needs pip install twinframe-events-mqtt")
 
@@ -45,7 +46,10 @@ class Mosquitto:
         self._process = subprocess.Popen(self._command, stdout=silent, stderr=silent)
         end = time.monotonic() + 120
         while time.monotonic() < end:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE),
+            ):
                 return
             time.sleep(0.02)
         raise AssertionError("Mosquitto does not listen")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import http.client
 import os
 import random
-import threading
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from tests.e2e.receiver import Event, Receiver
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.storages import SERVED, choose, require
+from tests.waiting import join, start
 
 WRITERS = 4
 KILLS = int(os.environ.get("TWINFRAME_KILLS", "2"))
@@ -191,11 +191,7 @@ def test_every_acknowledged_write_is_told_in_order_and_no_other(
         assert wire.call("PUT", "/eventroutes/all", route)[0] == 204
         wire.close()
         for kill in range(KILLS + 1):
-            threads = [
-                threading.Thread(target=writer.run, args=(server.port,)) for writer in writers
-            ]
-            for thread in threads:
-                thread.start()
+            threads = [start(writer.run, server.port) for writer in writers]
             time.sleep(random.uniform(*SECONDS_OF_LOAD))
             receiver.stop()
             time.sleep(0.2)
@@ -207,8 +203,7 @@ def test_every_acknowledged_write_is_told_in_order_and_no_other(
                 receiver.start()
                 server.stop()  # the polite way: what is left goes out after the next start
                 server.start()
-            for thread in threads:
-                thread.join()
+            join(*threads)
         wire = Wire(server.port)
         status = wait_until_delivered(wire, "all")
         wire.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import pytest
 
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
+from tests.waiting import join, start
 
 WRITES = 60
 
@@ -119,10 +119,9 @@ def test_writes_of_all_workers_are_seen_in_order_and_a_stream_can_be_resumed(
     target = "/events?filter=subject%20%3D%20%27seen%27"
     numbers = Numbers(WRITES // 2)
     with following(server, target) as stream:
-        writing = threading.Thread(target=write, args=(server, "seen", range(WRITES)))
-        writing.start()
+        writing = start(write, server, "seen", range(WRITES))
         stream.read_until(numbers.is_whole, numbers.take)
-    writing.join()
+    join(writing)
     rest = Numbers(WRITES - len(numbers.found))
     with following(server, target, f"Last-Event-ID: {numbers.ids[-1]}\r\n") as stream:
         stream.read_until(rest.is_whole, rest.take)

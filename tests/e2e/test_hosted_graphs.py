@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from azure.digitaltwins.core import DigitalTwinsClient
 from tests.e2e.hosted import DOMAIN, Provisioner, build_environment, build_hosted
 from tests.e2e.server import Server
 from tests.e2e.test_event_streams import Stream
+from tests.waiting import Threads, run_program
 
 MODEL = "dtmi:test:Thing;1"
 MODELS = [
@@ -314,7 +314,7 @@ def test_taking_a_graph_away_under_load_breaks_no_request_and_leaves_nothing(
             seen.append(call("GET", "/digitaltwins/a").status)
             seen.append(call("POST", "/query", {"query": "MATCH (n) RETURN n"}).status)
 
-    with ThreadPoolExecutor(6) as pool:
+    with Threads(6) as pool:
         futures = []
         for round_ in range(4):
             graph = build_hosted("busy", str(round_), fence=1)
@@ -342,7 +342,7 @@ def test_more_requests_at_once_than_allowed_are_429_over_all_workers(
     provisioner.bring_up(build_hosted("narrow", max_concurrent_connections=3))
     call = Caller(server.port, "/graphs/narrow")
     slow = {"query": "UNWIND range(1, 1500) AS a UNWIND range(1, 1500) AS b RETURN max(a * b) AS m"}
-    with ThreadPoolExecutor(12) as pool:
+    with Threads(12) as pool:
         replies = list(pool.map(lambda _: call("POST", "/query", slow), range(12)))
     statuses = sorted(reply.status for reply in replies)
     assert statuses.count(429) >= 12 - 2 * 3, statuses
@@ -352,7 +352,7 @@ def test_more_requests_at_once_than_allowed_are_429_over_all_workers(
     assert refused.headers["retry-after"] == "1"
     wide = build_hosted("narrow", fence=2, max_concurrent_connections=50)
     provisioner.bring_up(wide)  # a change of settings holds from the next request on
-    with ThreadPoolExecutor(12) as pool:
+    with Threads(12) as pool:
         replies = list(pool.map(lambda _: call("GET", "/models"), range(48)))
     assert {reply.status for reply in replies} == {200}
 
@@ -419,7 +419,7 @@ def test_who_wants_neither_statistics_nor_an_audit_log_has_none(
 
 
 def run_command(provisioner: Provisioner, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return run_program(
         [sys.executable, "-m", "twinframe", *arguments],
         env=dict(provisioner.environment),
         capture_output=True,

@@ -6,7 +6,6 @@ import json
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.e2e.control_plane import SCOPE, ControlClient, ControlProcess
 from tests.e2e.server import Server
 from tests.e2e.test_hosted_graphs import Caller, Reply
 from tests.e2e.token_server import TokenProcess
+from tests.waiting import Threads
 
 GRAPH = "/projects/campus/resources/tower"
 MODEL = "dtmi:test:Thing;1"
@@ -82,7 +82,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 def test_a_limit_is_reached_by_all_workers_together_and_lifted_by_an_upgrade(world: World) -> None:
     model = {"@id": MODEL, "@type": "Interface", "@context": "dtmi:dtdl:context;3"}
     assert world.graph("POST", "/models", [model]).status == 201
-    with ThreadPoolExecutor(12) as pool:
+    with Threads(12) as pool:
         written = list(pool.map(world.put, [f"t{number}" for number in range(40)]))
         assert sorted(reply.status for reply in written) == [200] * TWINS + [403] * (40 - TWINS)
         refused = next(reply for reply in written if reply.status == 403)

@@ -18,6 +18,7 @@ import pytest
 from tests.e2e.hostile_requests import MODELS, TWIN, OddJob, list_jobs, list_requests
 from tests.e2e.server import Server
 from tests.reliability.traffic import Line
+from tests.waiting import PATIENCE
 
 ENDED = ("succeeded", "failed", "cancelled")
 
@@ -145,7 +146,9 @@ def test_when_the_files_it_may_open_run_out_it_comes_back_by_itself(tmp_path: Pa
         prefix=("sh", "-c", 'ulimit -Sn 96; exec "$@"', "sh"),
     )
     server.start()
-    with_many = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
+    with_many = [
+        socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(300)
+    ]
     try:
         assert not is_answered(server.port)  # reset, or told that there are too many
         for connection in with_many:

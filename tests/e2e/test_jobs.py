@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from azure.digitaltwins.core._generated.models import ImportJob
 from tests.e2e.clients import AsyncClient, SyncClient
 from tests.e2e.server import Certificates, Server
 from tests.e2e.wire import Wire
+from tests.waiting import run_program
 
 MODEL = "dtmi:com:example:job:Thing;1"
 TWINS = int(os.environ.get("TWINFRAME_IMPORT_TWINS", "2000"))
@@ -187,7 +187,7 @@ def _count(job: dict[str, Any]) -> int:
 def _export(folder: Path, name: str) -> bytes:
     out = folder / name
     environment = {**os.environ, "Storage__Sqlite__Directory": str(folder / "data")}
-    subprocess.run(
+    run_program(
         [sys.executable, "-m", "twinframe", "export", str(out)], env=environment, check=True
     )
     with out.open("rb") as exported:

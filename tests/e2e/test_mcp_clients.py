@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp import Client, MCPError
 from tests.e2e.assistants import Kind, connect, launch, read_counter, seed
 from tests.e2e.server import Server
+from tests.waiting import PATIENCE
 
 COUNT = 50
 
@@ -255,7 +256,7 @@ def test_a_server_on_stdio_ends(how: str, tmp_path: Path) -> None:
         assert process.stdout.read() == b""
     finally:
         process.kill()
-        process.wait()
+        process.wait(PATIENCE)
         process.stdout.close()
         with contextlib.suppress(OSError):
             process.stdin.close()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import http.server
 import json
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.server import Server, free_port
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
+from tests.waiting import Threads, join, start
 
 QUERY = "SELECT COUNT() FROM DIGITALTWINS T WHERE T.$dtId != 'hunter2'"
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -47,12 +46,11 @@ class Collector:
         self.spans = spans
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
-        self.thread = threading.Thread(target=self.server.serve_forever)
-        self.thread.start()
+        self.thread = start(self.server.serve_forever)
 
     def close(self) -> None:
         self.server.shutdown()
-        self.thread.join()
+        join(self.thread)
         self.server.server_close()
 
 
@@ -115,7 +113,7 @@ def call_many(service: Server, path: str, times: int) -> list[int]:
         finally:
             wire.close()
 
-    with ThreadPoolExecutor(8) as pool:
+    with Threads(8) as pool:
         return list(pool.map(call, range(times)))
 
 

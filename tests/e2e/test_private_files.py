@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import pytest
 
 from tests.e2e.server import Server
 from tests.reliability.traffic import Line
+from tests.waiting import run_program
 from twinframe.storage.base import GraphStore
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
@@ -45,7 +45,7 @@ def list_open(folder: Path) -> list[str]:
 def run(folder: Path, *arguments: str) -> None:
     environment = {**os.environ, "Storage__Sqlite__Directory": str(folder / "data")}
     command = [sys.executable, "-m", "twinframe", *arguments]
-    subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True)
+    run_program(command, env=environment, cwd=folder, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("provider", ["Sqlite", "Rdf"])

@@ -24,6 +24,7 @@ import pytest
 
 from tests.e2e.server import Certificates, Server, free_port
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
+from tests.waiting import PATIENCE, join, start
 
 ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "2"))
 WRITERS = 4
@@ -74,15 +75,12 @@ def writing(port: int) -> Iterator[list[Writer]]:
     """Some writers at work."""
     stop = threading.Event()
     writers = [Writer(f"writer-{number}", port, stop) for number in range(WRITERS)]
-    threads = [threading.Thread(target=writer.run) for writer in writers]
-    for thread in threads:
-        thread.start()
+    threads = [start(writer.run) for writer in writers]
     try:
         yield writers
     finally:
         stop.set()
-        for thread in threads:
-            thread.join()
+        join(*threads)
 
 
 def wait_for_progress(writers: list[Writer]) -> None:
@@ -154,7 +152,10 @@ def is_query_running(metrics: int) -> bool:
 
 def test_who_asks_again_and_again_is_told_which_answer_is_the_last(tmp_path: Path) -> None:
     with Server(tmp_path, workers=WORKERS) as server:
-        open_ones = [http.client.HTTPConnection("127.0.0.1", server.port) for _ in range(20)]
+        open_ones = [
+            http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+            for _ in range(20)
+        ]
         silent = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
         silent.connect()
         for connection in open_ones:
@@ -245,16 +246,14 @@ def test_an_answer_that_takes_its_time_is_finished(tmp_path: Path) -> None:
         wire.close()
 
     ask()
-    asking = threading.Thread(target=ask)
-    asking.start()
+    asking = start(ask)
     while not is_query_running(metrics):
         if not asking.is_alive():  # it was done before anybody saw it run
-            asking = threading.Thread(target=ask)
-            asking.start()
+            asking = start(ask)
         time.sleep(0.005)
     assert server.process is not None
     server.process.send_signal(signal.SIGTERM)
-    asking.join()
+    join(asking)
     assert server.process.wait(120) == 0
     assert answers[-1] == answers[0]
     assert answers[0][0] == 200
@@ -278,14 +277,13 @@ def test_an_answer_that_takes_too_long_is_told_to_be_given_up(tmp_path: Path, ho
             answers.append((status, document["error"]["code"]))
             wire.close()
 
-        asking = threading.Thread(target=ask)
-        asking.start()
+        asking = start(ask)
         while not is_query_running(metrics):
             assert asking.is_alive(), "the query was done before anybody saw it run"
             time.sleep(0.005)
         assert server.process is not None
         server.process.send_signal(how)
-        asking.join()
+        join(asking)
         assert answers == [(503, "ServiceUnavailable")]
     assert "Traceback" not in read_log(server)
 

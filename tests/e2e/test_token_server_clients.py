@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from tests.e2e.server import Certificates, Server
 from tests.e2e.token_server import AUDIENCE, Registered, TokenProcess, fetch
+from tests.waiting import join, start
 
 MODEL = {
     "@context": "dtmi:dtdl:context;3",
@@ -190,13 +190,12 @@ def protected_resource(issuer: str) -> Iterator[str]:
             """Quiet."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as resource:
-        thread = threading.Thread(target=resource.serve_forever)
-        thread.start()
+        thread = start(resource.serve_forever)
         try:
             yield f"http://127.0.0.1:{resource.server_address[1]}"
         finally:
             resource.shutdown()
-            thread.join()
+            join(thread)
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])

@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from rdflib.plugins.stores.sparqlstore import SPARQLStore
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.storages import SERVED, choose, require
+from tests.waiting import run_program
 
 COUNT = 300
 TYPES = {
@@ -125,7 +125,7 @@ def test_the_command_writes_the_same_bytes(
     served: Server, asker: Asker, form: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "twinframe", "export", "--format", form, str(out)],
         env={**os.environ, **served.environment},
         cwd=served.folder,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tests.e2e.server import Server
 from tests.e2e.wire import Wire
 from tests.e2e.wire_world import JSON_TYPE, must, put_room, room, twin_path
+from tests.waiting import Threads
 
 Json = Any
 
@@ -61,7 +61,7 @@ def test_a_bulk_put_beside_single_writers_loses_nothing(wire_server: Server) -> 
         own.close()
         return [result["etag"] for result in results]
 
-    with ThreadPoolExecutor(6) as pool:
+    with Threads(6) as pool:
         single = [pool.submit(put_singly, at) for at in range(4)]
         bulk = [pool.submit(put_many, at) for at in range(2)]
         given: set[str] = set().union(*(one.result() for one in single))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
 from tests.house.generated import list_stale
+from tests.waiting import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -64,7 +64,7 @@ def test_the_changes_that_recipes_show_apply() -> None:
             r"^```diff\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
         ):
             command = ["git", "apply", "--check", "--whitespace=nowarn", "-"]
-            done = subprocess.run(command, cwd=ROOT, input=diff, capture_output=True, text=True)
+            done = run_program(command, cwd=ROOT, input=diff, capture_output=True, text=True)
             if done.returncode:
                 failed.append(f"{page.relative_to(ROOT)}: {done.stderr}")
     # Adapt the recipe to the code: make its change by hand, and copy it from `git diff -U1`.

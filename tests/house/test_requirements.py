@@ -5,7 +5,6 @@ the sample or one plugin use.
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -15,6 +14,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.waiting import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 DISTRIBUTIONS = [ROOT, *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
@@ -84,7 +85,7 @@ def test_a_distribution_imports_what_it_requires(project: Path) -> None:
 @pytest.mark.parametrize("name", ["pytest", "hypothesis"])
 def test_the_test_kit_without_its_libraries_names_its_extra(name: str) -> None:
     code = f"import sys; sys.modules[{name!r}] = None; import twinframe.testing.factories"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = run_program([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     wanted = f"twinframe.testing needs {name}, which is not installed: "
     assert wanted + "pip install 'twinframe[testing]'." in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.plugin_example.twinframe_storage_snapshot.plugin import SnapshotStore
+from tests.waiting import run_program
 from twinframe.storage.base import GraphStore
 from twinframe.testing.storage_contract import GraphStoreContract
 
@@ -45,7 +45,7 @@ def installed(tmp_path: Path) -> dict[str, str]:
 
 
 def test_the_plugin_is_listed_once_it_is_installed(installed: dict[str, str]) -> None:
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "twinframe", "plugins"],
         env={**os.environ, **installed},
         capture_output=True,
@@ -74,7 +74,7 @@ def test_the_service_keeps_its_graph_in_the_plugin(
 
 
 def test_a_misspelt_key_of_the_plugin_stops_the_start(installed: dict[str, str]) -> None:
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "twinframe", "check"],
         env={**os.environ, **installed, "Storage__Snapshot__Directroy": "x"},
         capture_output=True,

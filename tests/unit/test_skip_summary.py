@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conftest import render_skips
+from tests.session import render_skips
 
 
 def test_reasons_are_counted_and_their_packages_are_one_command() -> None:

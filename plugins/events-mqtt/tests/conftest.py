@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 
 class Broker:
     """Mosquitto with its data in `folder`; `rules` are lines of its configuration."""
@@ -45,7 +47,10 @@ class Broker:
         )
         end = time.monotonic() + 120
         while time.monotonic() < end:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE),
+            ):
                 return
             time.sleep(0.02)
         raise AssertionError("Mosquitto does not listen")

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 
 class NatsServer:
     """A NATS server with JetStream, its data in `folder`; `options` are of its command line."""
@@ -43,7 +45,10 @@ class NatsServer:
         )
         end = time.monotonic() + 120
         while time.monotonic() < end:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE),
+            ):
                 return
             time.sleep(0.02)
         raise AssertionError("the NATS server does not listen")

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE, run_program
 from twinframe_storage_rdf.settings import RdfSettings
 
 INI = """
@@ -88,7 +89,7 @@ def _running(
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
+        server.wait(PATIENCE)
 
 
 @contextmanager
@@ -102,7 +103,7 @@ def run_virtuoso(place: Path, isolation: int = 4) -> Iterator[RealServer]:
     ini.write_text(INI.format(place=place, sql=sql, http=http, isolation=isolation))
     with _running([program, "-f", "-c", str(ini)], place, [sql, http]) as server:
         grant = 'exec=GRANT SPARQL_UPDATE TO "SPARQL";'
-        subprocess.run(
+        run_program(
             [tool, f"127.0.0.1:{sql}", "dba", "dba", grant], check=True, capture_output=True
         )
         url = f"http://127.0.0.1:{http}/sparql"

@@ -11,6 +11,8 @@ from urllib.parse import parse_qs
 
 import pyoxigraph
 
+from tests.waiting import join, start
+
 
 class SparqlServer(ThreadingHTTPServer):
     """Serves `/query` and `/update` of one store in memory on a free port.
@@ -29,8 +31,7 @@ class SparqlServer(ThreadingHTTPServer):
         self.credentials = ""
         self.requests: list[tuple[str, str]] = []
         self.fault: Callable[[str, str], str] = lambda path, text: ""
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,))
-        self._thread.start()
+        self._thread = start(self.serve_forever, 0.05)
 
     @property
     def url(self) -> str:
@@ -38,7 +39,7 @@ class SparqlServer(ThreadingHTTPServer):
 
     def stop(self) -> None:
         self.shutdown()
-        self._thread.join()
+        join(self._thread)
         self.server_close()
 
 

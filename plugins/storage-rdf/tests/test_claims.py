@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.waiting import join, start
 from twinframe.errors import StorageBusy, StorageError
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_twin_record
@@ -104,11 +104,8 @@ def test_of_many_at_once_each_has_the_turn_alone(sparql_server: Any) -> None:
             claims.release(claim)
         engine.close()
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    threads = [start(write, number) for number in range(4)]
+    join(*threads)
     assert most == [1] * 20
 
 

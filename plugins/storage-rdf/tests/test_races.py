@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE
 from twinframe.errors import StorageBusy
 from twinframe.storage.base import GraphStore
 from twinframe.testing.contracts.base import put, reading
@@ -37,7 +38,7 @@ def test_of_racing_processes_exactly_one_wins_each_etag(
     ]
     told: list[dict[str, Any]] = []
     for process in processes:
-        output, _ = process.communicate()
+        output, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
         told.append(json.loads(output))
     won = sorted(number for one in told for number in one["won"])
@@ -83,12 +84,15 @@ def test_a_writer_that_is_killed_leaves_whole_writes_and_the_turn_to_others(
     addresses = settings.model_dump_json(include=chosen)
     for at in range(max(2, ROUNDS // 10)):
         command = [sys.executable, str(SCRIPT), addresses, "killed", "100000", f"p{at}"]
-        with subprocess.Popen(command) as process:
+        process = subprocess.Popen(command)
+        try:
             before = count_events(store)
             while count_events(store) < before + 3 + at % 5:
                 assert process.poll() is None
                 time.sleep(0.01)
+        finally:
             process.kill()
+            process.wait(PATIENCE)
         put_patiently(store, f"after{at}", 20.0)
         assert list(store.verify()) == []
         with reading(store) as session, session.snapshot():

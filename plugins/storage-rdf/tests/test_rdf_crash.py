@@ -20,6 +20,7 @@ from runpy import run_path
 
 import pytest
 
+from tests.waiting import PATIENCE, join, start
 from twinframe.storage.base import GraphSession
 from twinframe.testing.contracts.base import reading
 from twinframe_storage_rdf.building import build_store
@@ -45,13 +46,12 @@ class Worker:
         self.process = subprocess.Popen(
             [sys.executable, str(SCRIPT), str(self.place), self.name], stdout=subprocess.PIPE
         )
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
+        self._reader = start(self._read)
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait()
-        self._reader.join()
+        self.process.wait(PATIENCE)
+        join(self._reader)
 
     def _read(self) -> None:
         assert self.process.stdout is not None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.waiting import join, start
 from twinframe.errors import QueryTimeout
 from twinframe.storage.cpu_scheduler import CpuScheduler
 from twinframe.testing.contracts.base import put
@@ -43,14 +44,13 @@ def test_long_work_waits_until_others_have_ended(sessions: list[RdfSession]) -> 
             sessions[1].check_deadline()
             went_on.set()
 
-    other = threading.Thread(target=apply)
     with sessions[0].snapshot(time.monotonic() + _FOREVER):
         sessions[0].check_deadline()
-        other.start()
+        other = start(apply)
         while not sessions[0]._view._scheduler._waiting:
             time.sleep(0.001)
         assert not went_on.is_set()
-    other.join()
+    join(other)
     assert went_on.is_set()
 
 

@@ -9,7 +9,6 @@ import socket
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE, join, start
 from twinframe.errors import (
     LimitExceeded,
     MemoryExhausted,
@@ -198,7 +198,7 @@ def _asking_for_five_minutes(place: Path) -> Iterator[None]:
         yield
     finally:
         asker.kill()
-        asker.wait()
+        asker.wait(PATIENCE)
 
 
 def _works(process: int) -> bool:
@@ -267,15 +267,14 @@ def test_children_end_with_the_store_process(engine: ProcessEngine, place: Path)
         with suppress(QueryTimeout, StorageBusy):
             list(engine.query(ENDLESS, time.monotonic() + 3))
 
-    asking = threading.Thread(target=ask)
-    asking.start()
+    asking = start(ask)
     while not (children := _list_children(process)):
         time.sleep(0.02)
     os.kill(process, signal.SIGKILL)
     while any(_is_running(child) for child in children):
         time.sleep(0.02)
     engine.ask("ASK {}")
-    asking.join()
+    join(asking)
 
 
 def test_queries_that_were_short_need_no_child() -> None:
@@ -370,14 +369,13 @@ def test_workers_may_come_while_a_query_of_a_caller_runs(store: GraphStore, plac
             late.append(error.message)
 
     first = find_process(place)
-    running = threading.Thread(target=run)
-    running.start()
+    running = start(run)
     time.sleep(0.2)
     for worker in workers[1:]:
         worker.open()
         assert worker.ask("ASK {}", time.monotonic() + 10)
     assert find_process(place) == first
-    running.join()
+    join(running)
     assert "Sparql__Timeout" in late[0]
     for worker in workers:
         worker.close()
@@ -479,11 +477,8 @@ def test_queries_that_together_take_too_much_give_way_one_by_one(
             outcomes.append(type(error).__name__)
         other.close()
 
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    threads = [start(ask, number) for number in range(6)]
+    join(*threads)
     assert len(outcomes) == 6
     assert engine.ask("ASK {}")
     assert find_process(place) == first

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.waiting import run_program
 from twinframe.errors import (
     ConfigurationError,
     StorageBusy,
@@ -320,5 +320,5 @@ def test_a_closed_store_leaves_no_file_open(tmp_path: Path) -> None:
         "print([name for name in names if name.startswith(sys.argv[1])])\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
+    done = run_program(command, capture_output=True, text=True, check=True, env=dict(os.environ))
     assert done.stdout == "[]\n"

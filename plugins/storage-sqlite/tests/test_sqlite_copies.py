@@ -14,6 +14,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from tests.waiting import join, run_program, start
 from twinframe.errors import StorageDamaged
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_twin_record
@@ -74,7 +75,7 @@ def leave_log_behind(folder: Path, twin: str) -> None:
         "put(store, build_twin_record(sys.argv[3])); os._exit(0)"
     )
     here = str(Path(__file__).parent)
-    subprocess.run([sys.executable, "-c", code, str(folder), here, twin], check=True)
+    run_program([sys.executable, "-c", code, str(folder), here, twin], check=True)
     assert (folder / "graph.db-wal").stat().st_size
 
 
@@ -94,9 +95,7 @@ def test_what_is_cut_off_anywhere_leaves_the_old_or_the_new_and_can_be_done_agai
     deaths = 0
     for count in range(40):
         folder = shutil.copytree(start, tmp_path / str(count))
-        done = subprocess.run(
-            [sys.executable, "-c", _DYING, str(folder), step, str(copy), str(count)]
-        )
+        done = run_program([sys.executable, "-c", _DYING, str(folder), step, str(copy), str(count)])
         deaths += done.returncode == 9
         assert done.returncode in (0, 9)
         old = {"old", "late"}
@@ -128,8 +127,7 @@ def test_a_backup_made_while_others_write_is_sound_and_holds_what_was_there_befo
             put(writer, build_twin_record(f"later-{len(written)}"))
             written.append(1)
 
-    thread = threading.Thread(target=write)
-    thread.start()
+    thread = start(write)
     try:
         for round_ in range(5):
             before = len(written)
@@ -145,7 +143,7 @@ def test_a_backup_made_while_others_write_is_sound_and_holds_what_was_there_befo
             assert before <= len(later) <= after
     finally:
         stop.set()
-        thread.join()
+        join(thread)
         store.close()
         writer.close()
 

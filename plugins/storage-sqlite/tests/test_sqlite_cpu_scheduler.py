@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.waiting import PATIENCE, Threads, join, start
 from twinframe.errors import QueryTimeout
 from twinframe.storage.cpu_scheduler import CpuScheduler, _Holder, share_scheduler
 from twinframe_storage_sqlite import statements
@@ -48,7 +48,7 @@ class TestTurns:
                     working.discard(who)
             scheduler.leave(who)
 
-        with ThreadPoolExecutor(5) as pool:
+        with Threads(5) as pool:
             list(pool.map(apply, range(5)))
         assert most == count
 
@@ -62,12 +62,11 @@ class TestTurns:
             order.append("second")
             scheduler.leave("second")
 
-        thread = threading.Thread(target=wait)
-        thread.start()
+        thread = start(wait)
         while "second" not in order:
             scheduler.yield_control("first", never)
         scheduler.leave("first")
-        thread.join()
+        join(thread)
 
     def test_who_is_not_seen_any_more_has_lost_its_turn(self) -> None:
         scheduler = CpuScheduler(1)
@@ -88,12 +87,11 @@ class TestTurns:
                     holding.set()
 
         scheduler.yield_control("holder", never)
-        thread = threading.Thread(target=hold)
-        thread.start()
-        holding.wait()
+        thread = start(hold)
+        assert holding.wait(PATIENCE)
         assert scheduler.yield_control("waiter", lambda: True) is True
         ended.set()
-        thread.join()
+        join(thread)
         assert not scheduler._waiting
 
     def test_a_process_shares_them_among_its_graphs(self) -> None:
@@ -117,7 +115,7 @@ class TestSessions:
             with session.snapshot(time.monotonic() + 600):
                 return session.read_all(COUNT, (100_000,))
 
-        with ThreadPoolExecutor(4) as pool:
+        with Threads(4) as pool:
             assert list(pool.map(count, sessions)) == [[(100_000,)]] * 4
         scheduler = sessions[0]._scheduler
         assert not scheduler._holders
@@ -133,13 +131,12 @@ class TestSessions:
             wait_until(lambda: bool(scheduler._waiting))
             sessions[0].interrupt()
 
-        other = threading.Thread(target=interrupt)
-        other.start()
+        other = start(interrupt)
         try:
             with pytest.raises(QueryTimeout), sessions[0].snapshot(time.monotonic() + 600):
                 sessions[0].read_all(COUNT, (10_000_000,))
         finally:
-            other.join()
+            join(other)
         assert not scheduler._waiting
 
     def test_a_snapshot_without_a_deadline_waits_for_no_turn(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import apsw
 import pytest
 from pydantic import ValidationError
 
+from tests.waiting import run_program
 from twinframe.errors import ConfigurationError, StorageBusy, StorageDamaged, TwinframeError
 from twinframe.storage.writer_lock import WriterLock
 from twinframe.testing.contracts.base import put, reading
@@ -266,7 +266,7 @@ def test_a_database_that_may_only_be_read_is_refused() -> None:
         for lock in (files.writer_lock, files.queue, files.use):
             lock.chmod(0o666)
         files.marker.chmod(0o644)
-        ended = subprocess.run(
+        ended = run_program(
             [sys.executable, "-c", _OPEN_UNPRIVILEGED, folder], capture_output=True, text=True
         )
     assert ended.stdout == (

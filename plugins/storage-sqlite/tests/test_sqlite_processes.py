@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from tests.waiting import PATIENCE, join
 from twinframe.storage.base import GraphTransaction, TwinRecord, WriteFunction
 from twinframe.testing.contracts.base import put, reading, run_all
 from twinframe_storage_sqlite.settings import SqliteSettings
@@ -49,7 +50,7 @@ def increment(transaction: GraphTransaction) -> int:
 
 def add_many(place: Path, start: Event, rounds: int) -> None:
     store = build_store(place)
-    start.wait()
+    assert start.wait(PATIENCE)
     for _ in range(rounds):
         for outcome in run_all(store, increment, increment, increment):
             if outcome.error is not None:
@@ -86,8 +87,7 @@ def test_no_update_is_lost_between_processes(tmp_path: Path) -> None:
     for process in processes:
         process.start()
     start.set()
-    for process in processes:
-        process.join()
+    join(*processes)
     assert [process.exitcode for process in processes] == [0, 0, 0]
     with reading(store) as session:
         document = session.read_twin("shared")
@@ -114,8 +114,7 @@ def test_nothing_acknowledged_is_lost_or_halved_when_a_writer_is_killed(tmp_path
         time.sleep(0.01 + attempt * 0.003)
         for process in processes:
             process.kill()
-        for process in processes:
-            process.join()
+        join(*processes)
         for name, receiving in ends:
             acknowledged |= {f"{name}.{number}" for number in read_rest(receiving)}
         verify_pairs(tmp_path, acknowledged)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -17,6 +16,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.waiting import run_program
 from twinframe.errors import StorageDamaged, StorageError
 from twinframe.runtime.diagnosis.findings import Severity
 from twinframe_storage_sqlite.files import build_files
@@ -54,7 +54,7 @@ def write_and_end(
 ) -> None:
     """Entries, each acknowledged in a transaction of its own; then the process is no more."""
     arguments = [str(place), str(int(checksums)), str(entries), durability]
-    done = subprocess.run([sys.executable, "-c", WRITE_AND_END, *arguments], check=False)
+    done = run_program([sys.executable, "-c", WRITE_AND_END, *arguments], check=False)
     assert done.returncode == 9
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
+from tests.waiting import join
 from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
@@ -121,7 +122,7 @@ def test_another_thread_can_interrupt_a_snapshot(session: SqliteSession) -> None
     timer.start()
     with pytest.raises(QueryTimeout), session.snapshot():
         session.read_all(ENDLESS)
-    timer.join()
+    join(timer)
     with session.snapshot():  # the next one starts afresh
         assert session.read_all("SELECT 1") == [(1,)]
 

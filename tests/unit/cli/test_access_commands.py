@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.waiting import join, start
 from twinframe.cli.grants import parse_duration, parse_grants
 from twinframe.cli.main import main
 from twinframe.errors import InvalidArgument
@@ -222,13 +222,12 @@ def endpoint(status: int, body: bytes, location: str = "") -> Iterator[tuple[str
             """Quiet."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+        thread = start(server.serve_forever)
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}/oauth/token", asked
         finally:
             server.shutdown()
-            thread.join()
+            join(thread)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from click.testing import CliRunner
 
 from tests.e2e.lying_issuer import LyingIssuer
 from tests.unit.access.authentication.token_factory import TokenFactory, public_jwk
+from tests.waiting import join, start
 from twinframe.access.authentication.keys import MAX_SET_BYTES
 from twinframe.cli import main
 from twinframe.hooks.installation import load_installation
@@ -73,13 +73,12 @@ def listening(answer: bytes) -> Iterator[str]:
                         connection.recv(65536)
                         connection.sendall(answer)
 
-        thread = threading.Thread(target=run)
-        thread.start()
+        thread = start(run)
         try:
             yield f"127.0.0.1:{taken.getsockname()[1]}"
         finally:
             taken.shutdown(socket.SHUT_RDWR)
-            thread.join()
+            join(thread)
 
 
 def build_answer(body: bytes) -> bytes:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import gc
-import subprocess
 import sys
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from tests.waiting import run_program
 from twinframe.cli import main
 from twinframe.cli.command_table import CommandTable
 
 
 def _list_modules(statement: str) -> set[str]:
     """The modules of a fresh process after `statement`."""
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-c", f"{statement}\nimport sys\nprint(*sys.modules)"],
         capture_output=True,
         text=True,

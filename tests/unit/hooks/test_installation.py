@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE, Threads
 from twinframe.errors import PluginError
 from twinframe.hooks.installation import Installation, build_installation, load_installation
 from twinframe.settings import ControlSettings, Settings
@@ -54,9 +54,9 @@ def test_a_storage_plugin_is_loaded_once_whichever_threads_ask() -> None:
         def load(
             installation: Installation = installation, ready: threading.Barrier = ready
         ) -> int:
-            ready.wait()
+            ready.wait(PATIENCE)
             return id(installation.load_storage())
 
-        with ThreadPoolExecutor(8) as pool:
+        with Threads(8) as pool:
             found = [pool.submit(load) for _ in range(8)]
         assert len({future.result() for future in found}) == 1

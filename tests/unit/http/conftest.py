@@ -198,7 +198,7 @@ def stop_server(server: Server) -> bytes:
         _, written = server.process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
         os.killpg(server.process.pid, signal.SIGKILL)
-        _, written = server.process.communicate()
+        _, written = server.process.communicate(timeout=PATIENCE)
     return written
 
 

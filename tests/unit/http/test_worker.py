@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import ssl
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from uvicorn.config import Config
 
 from tests.unit.http.conftest import find_server_side, read_all, wait_until
+from tests.waiting import PATIENCE, run_program
 from twinframe.http.worker import DrainingServer
 
 GET = b"GET /digitaltwins/room-1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -38,7 +38,7 @@ def test_a_worker_does_not_outlive_its_arbiter(launch: Launch) -> None:
     server = launch()
     assert b" 200 OK" in server.send(GET)
     os.kill(server.process.pid, signal.SIGKILL)
-    server.process.wait()
+    server.process.wait(PATIENCE)
     ends = time.monotonic() + 120
     while is_listening(server.port):
         assert time.monotonic() < ends, "an orphan goes on serving"
@@ -72,7 +72,7 @@ def test_each_request_has_a_line_and_nothing_else_is_written(launch: Launch) -> 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
+    run_program(
         [
             *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
             *("-nodes", "-days", "2", "-subj", "/CN=localhost"),

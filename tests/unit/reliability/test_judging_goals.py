@@ -197,11 +197,11 @@ def test_a_run_of_some_goals_leaves_the_table_of_all(
 def test_goals_that_are_judged_at_once_are_all_told_in_the_order_of_the_table(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    meeting = threading.Barrier(2, timeout=60)
+    meeting = threading.Barrier(2)
     first = threading.Event()
 
     def run(goal: Goal, *_: object, **__: object) -> Row:
-        meeting.wait()  # broken unless two are there at once
+        meeting.wait(60)  # broken unless two are there at once
         if goal.id == "R1":  # ends last
             assert first.wait(120)
         first.set()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
+
+from tests.waiting import run_program
 
 PROGRAM = """
 from twinframe.runtime.heap import HeapTrimmer, read_own_memory, set_up_heap
@@ -24,7 +25,7 @@ print(before, full, read_own_memory(), len(kept))
 
 
 def test_memory_between_pieces_that_stay_is_given_back() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
+    done = run_program([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
     before, full, after, _ = map(int, done.stdout.split())
     assert full - before > 70_000_000
     assert after - before < (full - before) / 3

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE, join, start
 from twinframe.runtime.locks import (
     acquire_lock,
     hold_abandoned,
@@ -65,10 +66,9 @@ def test_a_lock_is_had_as_soon_as_it_is_free(tmp_path: Path) -> None:
     for timeout in (60, float("inf")):
         had.clear()
         with hold_lock(path):
-            thread = threading.Thread(target=wait, args=(timeout,))
-            thread.start()
+            thread = start(wait, timeout)
             assert not had.is_set()
-        thread.join()
+        join(thread)
         assert had.is_set()
 
 
@@ -86,7 +86,7 @@ def test_an_unlocked_file_stays_open_and_can_be_locked_again(tmp_path: Path) -> 
 def hold_for_ever(path: Path, held: Connection) -> None:
     with hold_lock(path):
         held.send(True)
-        threading.Event().wait()
+        assert threading.Event().wait(PATIENCE)
 
 
 def test_the_end_of_a_killed_holder_releases_its_lock(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_the_end_of_a_killed_holder_releases_its_lock(tmp_path: Path) -> None:
     with hold_abandoned(path) as is_abandoned:
         assert not is_abandoned
     process.kill()
-    process.join()
+    join(process)
     with hold_abandoned(path) as is_abandoned:
         assert is_abandoned
         assert not is_free(path)
@@ -109,11 +109,10 @@ def test_whoever_waited_for_a_removed_file_locks_the_one_at_its_path(tmp_path: P
     first = acquire_lock(path)
     waiting = open_lock(path)
     got: list[int] = []
-    thread = threading.Thread(target=lambda: got.append(acquire_lock(path)))
-    thread.start()
+    thread = start(lambda: got.append(acquire_lock(path)))
     path.unlink()
     os.close(first)
-    thread.join()
+    join(thread)
     assert is_at(path, got[0])
     assert not is_at(path, waiting)
     assert not is_free(path)

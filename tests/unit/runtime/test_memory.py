@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import Threads
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
 from twinframe.http.errors import build_answer
 from twinframe.runtime.diagnosis.findings import Severity
@@ -83,7 +83,7 @@ def test_threads_lose_no_byte() -> None:
             account.take(Part.QUERIES, 7)
             account.give_back(Part.QUERIES, 7)
 
-    with ThreadPoolExecutor(8) as threads:
+    with Threads(8) as threads:
         list(threads.map(apply, range(8)))
     assert (account.used, account.read_held(Part.QUERIES), account.refusals) == (0, 0, 0)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator, MutableMapping
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.waiting import run_program
 from twinframe.errors import PluginError, SettingsError
 from twinframe.hooks.installation import build_installation, load_installation
 from twinframe.service import create_app, open_graph
@@ -128,7 +128,7 @@ def test_without_mcp_its_sdk_is_not_imported(tmp_path: Path) -> None:
         "import twinframe.cli; create_app(Settings()); "
         "sys.exit(any(name.split('.')[0] == 'mcp' for name in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
+    done = run_program([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import run_program
 
 _TOKENS = {
     "Authentication__Enabled": "true",
@@ -37,7 +38,7 @@ print(*sys.modules)
 
 
 def _list_modules(code: str, folder: Path, **environment: str) -> set[str]:
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-c", code],
         env={**os.environ, **environment},
         cwd=folder,

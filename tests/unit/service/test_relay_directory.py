@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
 from twinframe.service.relay_directory import open_relay, remove_abandoned
 
 HOLD = """
@@ -61,7 +62,7 @@ def test_what_a_killed_service_left_is_removed_once_its_workers_have_ended(place
         left = Path(name)
         try:
             process.kill()
-            process.wait()
+            process.wait(PATIENCE)
             with open_relay():
                 assert left.is_dir(), "a worker is still there"
         finally:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE
 from twinframe.errors import LimitExceeded, QueryTimeout, StorageBusy, StorageError, TwinframeError
 from twinframe.query.algebra import Direction
 from twinframe.query.engine import CannotRun
@@ -219,14 +220,14 @@ def test_a_full_queue_refuses_the_next_scan_and_closing_finishes_the_accepted_on
 
     def wait(_: GraphSession) -> str:
         entered.set()
-        gate.wait()
+        assert gate.wait(PATIENCE)
         return "done"
 
     async def main() -> None:
         store = CountingStore()
         runner = StoreRunner(store, StorageSettings(query_threads=1, query_queue=2))
         accepted = [asyncio.create_task(runner.scan(wait, 60)) for _ in range(3)]
-        await asyncio.to_thread(entered.wait)
+        assert await asyncio.to_thread(entered.wait, PATIENCE)
         with pytest.raises(StorageBusy, match="Storage__QueryQueue"):
             await runner.scan(wait, 60)
         closing = asyncio.create_task(runner.close())
@@ -247,12 +248,12 @@ def test_a_scan_whose_time_passes_in_the_queue_is_never_run() -> None:
 
     def wait(_: GraphSession) -> None:
         entered.set()
-        gate.wait()
+        assert gate.wait(PATIENCE)
 
     async def main() -> None:
         runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
         blocking = asyncio.create_task(runner.scan(wait, 60))
-        await asyncio.to_thread(entered.wait)
+        assert await asyncio.to_thread(entered.wait, PATIENCE)
         late = asyncio.create_task(runner.scan(lambda _: ran.append(True), 0.01))
         await asyncio.sleep(0.05)
         gate.set()
@@ -271,12 +272,12 @@ def test_a_cancelled_scan_that_still_waits_is_never_run() -> None:
 
     def wait(_: GraphSession) -> None:
         entered.set()
-        gate.wait()
+        assert gate.wait(PATIENCE)
 
     async def main() -> None:
         runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
         blocking = asyncio.create_task(runner.scan(wait, 60))
-        await asyncio.to_thread(entered.wait)
+        assert await asyncio.to_thread(entered.wait, PATIENCE)
         gone = asyncio.create_task(runner.scan(lambda _: ran.append(True), 60))
         await asyncio.sleep(0)
         gone.cancel()
@@ -333,7 +334,7 @@ def test_a_read_that_comes_as_a_spare_thread_ends_is_not_forgotten(
         monkeypatch.setattr(ReadLine, "take_waiting", take_slowly)
         runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
         free = threading.Event()
-        stuck = asyncio.ensure_future(runner.scan(lambda _: free.wait(), 60))
+        stuck = asyncio.ensure_future(runner.scan(lambda _: free.wait(PATIENCE), 60))
         await asyncio.sleep(0)
         await runner.scan(read_thread, 60)
         await asyncio.to_thread(has_looked.wait, 30)
@@ -352,7 +353,9 @@ def test_a_read_that_waits_behind_endless_ones_gets_a_spare_thread() -> None:
     async def main() -> None:
         runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
         free = threading.Event()
-        stuck = [asyncio.ensure_future(runner.scan(lambda _: free.wait(), 60)) for _ in range(3)]
+        stuck = [
+            asyncio.ensure_future(runner.scan(lambda _: free.wait(PATIENCE), 60)) for _ in range(3)
+        ]
         await asyncio.sleep(0)
         threads = {await runner.scan(read_thread, 60) for _ in range(3)}
         assert not any(future.done() for future in stuck)
@@ -381,7 +384,7 @@ def test_a_caller_that_goes_away_ends_its_read() -> None:
             spin(session)
 
         reading = asyncio.ensure_future(runner.scan(read, 3600))
-        await asyncio.to_thread(begun.wait)
+        assert await asyncio.to_thread(begun.wait, PATIENCE)
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
@@ -473,7 +476,7 @@ class HeavyStore(PooledStore):
             if small:
                 small.clear()
                 raise CannotRun("It is large.")
-            self.may_end.wait()
+            assert self.may_end.wait(PATIENCE)
             return b"large"
 
         vars(session).update(small_reads=small_reads, read_entry=read_entry)
@@ -553,11 +556,11 @@ def test_point_reads_run_newest_and_oldest_in_turn(newest_too: bool, order: list
         def read(number: int, _: GraphSession) -> None:
             if not number:
                 begun.set()
-                may_end.wait()
+                assert may_end.wait(PATIENCE)
             found.append(number)
 
         first = asyncio.ensure_future(reads.run(partial(read, 0)))
-        await asyncio.to_thread(begun.wait)
+        assert await asyncio.to_thread(begun.wait, PATIENCE)
         others = [asyncio.ensure_future(reads.run(partial(read, n))) for n in range(1, 6)]
         await asyncio.sleep(0)
         may_end.set()

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import pytest
 
+from tests.waiting import PATIENCE
 from twinframe.errors import StorageBusy, StorageError, StorageFull, TwinNotFound
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import GraphTransaction, Outcome, Placement, StoreTraits, WriteFunction
@@ -34,7 +35,7 @@ class GatedStore(MemoryStore):
         """Wait for the gate, then write."""
         self.threads.add(threading.get_ident())
         self.entered.set()
-        self.gate.wait()
+        assert self.gate.wait(PATIENCE)
         self.batches.append(len(functions))
         return super().write(functions)
 
@@ -58,7 +59,7 @@ async def block(store: GatedStore, runner: StoreRunner) -> asyncio.Task[str]:
     store.gate.clear()
     store.entered.clear()
     first = asyncio.create_task(runner.write(put("first")))
-    await asyncio.to_thread(store.entered.wait)
+    assert await asyncio.to_thread(store.entered.wait, PATIENCE)
     return first
 
 
@@ -210,14 +211,14 @@ def test_a_work_that_has_started_is_finished_however_long_it_takes() -> None:
 
     def slow(transaction: GraphTransaction) -> str:
         started.set()
-        going.wait()
+        assert going.wait(PATIENCE)
         return put("slow")(transaction)
 
     async def main() -> None:
         store = GatedStore()
         runner = StoreRunner(store, StorageSettings(write_wait=0.05))
         first = asyncio.create_task(runner.write(slow))
-        await asyncio.to_thread(started.wait)
+        assert await asyncio.to_thread(started.wait, PATIENCE)
         with pytest.raises(StorageBusy):
             await runner.write(put("behind"))
         going.set()

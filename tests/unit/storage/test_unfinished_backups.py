@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import join
 from twinframe.errors import StorageError, StorageFull
 from twinframe.storage.backups import making_file, remove_unfinished
 
@@ -69,7 +70,7 @@ def test_the_next_backup_removes_what_a_killed_one_left_and_no_living_one(
     assert {half, f"{half}-journal"} < {*list_names(tmp_path)}  # it lives
     assert maker.pid is not None
     os.kill(maker.pid, signal.SIGKILL)
-    maker.join()
+    join(maker)
     assert half in list_names(tmp_path)
     with making_file(tmp_path / "third") as path:
         assert list_names(tmp_path) == sorted([name, "somebody.part", path.name])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import join, start
 from twinframe.errors import StorageBusy
 from twinframe.storage.writer_lock import WriterLock
 
@@ -58,9 +59,8 @@ def test_waiting_in_vain_leaves_the_queue_to_others(tmp_path: Path) -> None:
     with holder.hold(1):
         with pytest.raises(StorageBusy), gives_up.hold(0.02):
             pass
-        thread = threading.Thread(target=wait)
-        thread.start()
-    thread.join()
+        thread = start(wait)
+    join(thread)
     assert got.is_set()
     for lock in (holder, gives_up, waits):
         lock.close()
@@ -85,7 +85,7 @@ def test_a_killed_holder_frees_the_turn(tmp_path: Path) -> None:
     with pytest.raises(StorageBusy), lock.hold(0.05):
         pass
     process.kill()
-    process.join()
+    join(process)
     with lock.hold(5):
         pass
     lock.close()
@@ -99,8 +99,7 @@ def test_processes_that_come_back_at_once_cannot_overtake_those_that_wait(tmp_pa
     for process in processes:
         process.start()
     scheduler = [log.get() for _ in range(300)]
-    for process in processes:
-        process.join()
+    join(*processes)
     # While both are there, none has many turns in a row.
     both = scheduler[: min(300 - scheduler[::-1].index(name) for name in "ab")]
     runs = "".join(both).replace("ab", "a b").replace("ba", "b a").split()

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.unit.control.hosting.hosting_app import (
     request,
     serving,
 )
+from tests.waiting import PATIENCE, Threads
 from twinframe.control.hosting.catalog import HostedSettings
 from twinframe.control.hosting.quotas import GraphQuotas, QuotaRunner, SharedCounter, parse_limits
 from twinframe.control.hosting.service import LocalGraphHost
@@ -90,7 +90,7 @@ def test_workers_count_together_and_never_above_the_limit(tmp_path: Path) -> Non
     finally:
         for taker in takers:
             taker.send_signal(signal.SIGKILL)
-            taker.communicate()
+            taker.communicate(timeout=PATIENCE)
     after = SharedCounter(path, 4)
     assert after.read(MINUTE, 120) == sum(taken)  # what the dead did is done
     after.close()
@@ -275,7 +275,7 @@ def test_what_is_refused_frees_its_connection(tmp_path: Path) -> None:
 
 def test_counts_of_threads_in_one_process_are_apart_by_place(tmp_path: Path) -> None:
     counters = [SharedCounter(tmp_path / "operations", 4) for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
+    with Threads(4) as pool:
         taken = list(
             pool.map(lambda one: sum(one.take(MINUTE, 0, 100) < 100 for _ in range(60)), counters)
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import orjson
 import pytest
 
 from tests.unit.control.hosting.hosting_app import bring_up, build_graph, build_hosting
+from tests.waiting import join, start
 from twinframe.control.hosting.backups import (
     find_backup,
     is_due,
@@ -174,11 +174,8 @@ def test_counts_of_many_workers_add_up(tmp_path: Path) -> None:
                 journal.write(journal.take())
         journal.close()
 
-    threads = [threading.Thread(target=apply, args=(journal,)) for journal in journals]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    threads = [start(apply, journal) for journal in journals]
+    join(*threads)
     document = read_statistics(tmp_path)
     assert document["totals"] == {
         "operations": 800,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
+from tests.waiting import join, start
 from twinframe.control.hosting.unfinished import UnfinishedMark, is_left
 
 
@@ -38,11 +38,8 @@ def test_many_who_open_and_close_at_once_leave_nothing(tmp_path: Path) -> None:
         for _ in range(200):
             UnfinishedMark(tmp_path).close(has_work=False)
 
-    threads = [threading.Thread(target=apply) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    threads = [start(apply) for _ in range(4)]
+    join(*threads)
     # The last of them may have been in the way of each other; whoever is alone takes it away.
     UnfinishedMark(tmp_path).close(has_work=False)
     assert list(tmp_path.iterdir()) == []

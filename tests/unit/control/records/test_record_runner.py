@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from tests.waiting import PATIENCE
 from twinframe.control.records.runner import ControlRunner
 from twinframe.errors import StorageBusy, StorageError
 from twinframe.storage.base import Outcome, Placement, StoreTraits
@@ -45,7 +46,7 @@ class GatedStore(MemoryControlStore):
         """Wait for the gate, then write."""
         self.threads.add(threading.get_ident())
         self.entered.set()
-        self.gate.wait()
+        assert self.gate.wait(PATIENCE)
         self.batches.append(len(works))
         return super().write(works)
 
@@ -73,7 +74,7 @@ async def block(store: GatedStore, runner: ControlRunner) -> asyncio.Task[str]:
     """Shut the gate and put one write into the writing thread's hands."""
     store.gate.clear()
     first = asyncio.create_task(runner.write(put("first")))
-    await asyncio.to_thread(store.entered.wait)
+    assert await asyncio.to_thread(store.entered.wait, PATIENCE)
     return first
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import run_program
 from twinframe.graph.background import holders, leases
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
 from twinframe.graph.background.leases import LeaseLost, LeaseManager
@@ -90,7 +91,7 @@ def test_who_lives_by_another_clock_is_not_taken_for_dead(holder: Holder) -> Non
         *(sys.executable, "-c", code, holder.name),
     ]
     try:
-        done = subprocess.run(apart, capture_output=True, text=True)
+        done = run_program(apart, capture_output=True, text=True)
     except FileNotFoundError:
         pytest.skip("needs unshare (util-linux)")
     if done.returncode:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.waiting import PATIENCE
 from twinframe.errors import (
     InvalidContinuationToken,
     LimitExceeded,
@@ -127,7 +128,7 @@ def test_a_writer_that_dies_leaves_a_result_that_is_lost_not_late(
         assert other.stdout is not None
         name = other.stdout.readline().strip()
         assert results.read(name, 0, 3, 10**6) is None
-        other.communicate("x")
+        other.communicate("x", timeout=PATIENCE)
     with pytest.raises(InvalidContinuationToken, match="Run the query again"):
         results.read(name, 0, 3, 10**6)
 

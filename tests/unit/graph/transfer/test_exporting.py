@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.unit.graph.conftest import World, build_rdf, build_sqlite
 from tests.unit.graph.transfer.test_importing import File, export, run
+from tests.waiting import join, start
 from twinframe.graph.transfer.exporting import order_models
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
@@ -245,9 +245,8 @@ def test_an_export_shows_one_state_while_others_write(tmp_path: Path) -> None:
         pieces.append(piece)
         number = len(pieces)
         for twin_id in (f"a{number}", f"z{number}"):
-            writer = threading.Thread(target=world.put, args=(twin_id, SENSOR))
-            writer.start()
-            writer.join()
+            writer = start(world.put, twin_id, SENSOR)
+            join(writer)
 
     world.do(world.graph.portable.export_graph(write))
     lines = b"".join(pieces).splitlines()

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.waiting import PATIENCE, join
 from twinframe.errors import InvalidArgument, LocationFailed, UrlNotAllowed
 from twinframe.graph.transfer.locations.addresses import is_public, resolve_host
 from twinframe.graph.transfer.locations.buckets import BucketLocation
@@ -276,7 +277,7 @@ class Site:
     def close(self) -> None:
         self.server.shutdown()
         self.server.server_close()
-        self._thread.join()
+        join(self._thread)
 
 
 def answer(
@@ -544,7 +545,7 @@ def test_what_a_killed_writer_left_goes_with_the_next_log_and_what_is_being_writ
         assert len(list(tmp_path.glob(".*.twinframe-part"))) == 1
     finally:
         for writer in writers:
-            writer.communicate()  # the end of its input: the second finishes
+            writer.communicate(timeout=PATIENCE)  # the end of its input: the second finishes
     assert {path.name for path in tmp_path.iterdir()} == {own.name, "log", "other"}
     assert (tmp_path / "log").read_bytes() == b"half"
 

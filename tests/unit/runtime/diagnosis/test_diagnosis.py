@@ -6,7 +6,6 @@ import http.server
 import os
 import resource
 import shutil
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 import trustme
 
+from tests.waiting import join, start
 from twinframe.runtime.diagnosis import directories, machine
 from twinframe.runtime.diagnosis.directories import check_directory, check_offered, read_file_system
 from twinframe.runtime.diagnosis.endpoints import check_endpoint, compare_clock
@@ -288,11 +288,10 @@ def other() -> Iterator[str]:
             """Nobody reads it."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
+    thread = start(server.serve_forever)
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
-    thread.join()
+    join(thread)
     server.server_close()
 
 

@@ -28,6 +28,8 @@ class DefaultAzureCredential:
             "audience": os.environ["TWINFRAME_AUDIENCE"],
         }
         url = os.environ["TWINFRAME_TOKEN_URL"]
-        with urllib.request.urlopen(url, urllib.parse.urlencode(form).encode()) as answer:
+        with urllib.request.urlopen(
+            url, urllib.parse.urlencode(form).encode(), timeout=120
+        ) as answer:
             found = json.load(answer)
         return AccessToken(found["access_token"], int(time.time()) + found["expires_in"])
