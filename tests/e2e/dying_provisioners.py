@@ -32,11 +32,11 @@ from twinframe.control.records.runner import ControlRunner
 from twinframe.control.resources.attempts import ProvisionRules
 from twinframe.control.resources.documents import RECONCILE_ITEMS
 from twinframe.control.resources.provisioner import Provisioner, ProvisionerOptions
-from twinframe.control.resources.reconcile_items import Pause
 from twinframe.control.resources.rounds import RoundIntervals, Rounds
 from twinframe.hooks.installation import build_installation
 from twinframe.hooks.resource_types.hosting import GraphHost
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.runtime.backoff import Backoff
 from twinframe.settings import HostingSettings, Settings
 from twinframe.storage.base import Outcome
 from twinframe.storage.control import ControlWriteFunction
@@ -54,7 +54,7 @@ OPTIONS = ProvisionerOptions(
     concurrency=8,
     poll_interval=0.02,
     lease=LEASE,
-    rules=ProvisionRules(max_attempts=100, pause=Pause(0.05, 0.2)),
+    rules=ProvisionRules(max_attempts=100, pause=Backoff(0.05, 0.2)),
     intervals=INTERVALS,
 )
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from cachetools import TTLCache
 
+from twinframe.runtime.backoff import Backoff
+
 _FREE = 5
-_LONGEST_SECONDS = 60.0
+_WAITS = Backoff(1.0, 60.0, spread=0)
 _MEMORY_SECONDS = 900.0
 _MEMORY = 10_000
 
@@ -44,7 +46,7 @@ class BackOff:
         """Count a failure."""
         found = self._failures.get(key)
         count = found.count + 1 if found is not None else 1
-        wait = min(_LONGEST_SECONDS, 2.0 ** min(count - _FREE, 16)) if count >= _FREE else 0.0
+        wait = _WAITS.build_pause(count - _FREE + 1) if count >= _FREE else 0.0
         self._failures[key] = _Failures(count, self._clock() + wait)
 
     def forget(self, key: tuple[str, str]) -> None:

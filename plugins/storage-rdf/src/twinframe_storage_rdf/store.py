@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import random
 import secrets
 import time
 import uuid
@@ -23,6 +22,7 @@ from twinframe.errors import (
     StorageDamaged,
     TwinframeError,
 )
+from twinframe.runtime.backoff import Backoff
 from twinframe.runtime.memory import Part
 from twinframe.storage.base import (
     GraphStore,
@@ -51,6 +51,7 @@ FORMAT: Final = 2
 """The version of the mapping. A graph of another version is not opened."""
 
 _WRITE_SECONDS: Final = 5.0
+_PAUSES: Final = Backoff(0.002, 0.1, growth=1.2, spread=1)
 _DOUBTED_WRITES: Final = 16
 _LARGE_CHANGE: Final = 4 * 1024 * 1024
 """Bytes of documents, read and changed, after which a change takes no more writes."""
@@ -150,7 +151,7 @@ class RdfStore(GraphStore):
                             "turn; nothing was changed."
                         )
                     attempt += 1
-                    time.sleep(random.random() * 0.002 * min(attempt, 50))  # noqa: S311
+                    time.sleep(_PAUSES.build_pause(attempt))
                 return outcomes
         except (MemoryExhausted, MemoryLimitExceeded) as error:
             # NOTE: building the change reads all documents that the writes change again, at once.

@@ -13,6 +13,7 @@ from twinframe.access.authentication.compact import render_value
 from twinframe.access.authentication.key_source import KeySource
 from twinframe.access.authentication.keys import KeySet, VerificationKey
 from twinframe.errors import Unauthenticated
+from twinframe.runtime.backoff import Backoff
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -158,8 +159,8 @@ class KeyCache(KeySource):
         self.failures += 1
         self._failures_in_row += 1
         self._problem = problem
-        pause = min(_MAX_RETRY, self._ages.lifetime, 2.0 ** min(self._failures_in_row - 1, 10))
-        self._due = self._steady() + pause
+        retries = Backoff(1.0, min(_MAX_RETRY, self._ages.lifetime), spread=0)
+        self._due = self._steady() + retries.build_pause(self._failures_in_row)
         self._trusted_until = min(self._due + self._ages.lifetime, self._oldest_end)
         _LOG.warning(
             "the issuer's keys could not be read (%s); %s",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
 from twinframe.control.records.runner import ControlRunner
@@ -26,7 +26,6 @@ from twinframe.control.resources.documents import (
 from twinframe.control.resources.operations import close_operation, note_attempt
 from twinframe.control.resources.reconcile_items import (
     SECOND,
-    Pause,
     check_claim,
     finish,
     let_go,
@@ -47,6 +46,7 @@ from twinframe.hooks.resource_types.hosting import GraphHost
 from twinframe.hooks.resource_types.quotas import QuotaLimit
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
+from twinframe.runtime.backoff import Backoff
 from twinframe.storage.control import ControlSession, ControlTransaction
 
 LOG: Final = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class ProvisionRules:
 
     max_attempts: int = 8
     attempt_timeout: float = 300.0
-    pause: Pause = field(default_factory=lambda: Pause(1.0, 300.0))
+    pause: Backoff = Backoff(1.0, 300.0)  # noqa: RUF009 - it is immutable
 
 
 class AttemptRunner:
@@ -219,7 +219,7 @@ class AttemptRunner:
             return
         now = self._clock()
         note_attempt(transaction, mine.operation_id, Attempt(mine.attempts, now, error.public))
-        pause = self._rules.pause.build_seconds(mine.attempts)
+        pause = self._rules.pause.build_pause(mine.attempts)
         put_back(transaction, mine, now + int(pause * SECOND))
 
     def _end(

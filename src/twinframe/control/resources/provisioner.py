@@ -28,7 +28,6 @@ from twinframe.control.resources.attempts import (
 from twinframe.control.resources.documents import ReconcileItem
 from twinframe.control.resources.reconcile_items import (
     LifeSign,
-    Pause,
     claim,
     find_claimable,
     list_life_signs,
@@ -41,6 +40,7 @@ from twinframe.errors import TwinframeError
 from twinframe.hooks.resource_types.hosting import GraphHost
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
+from twinframe.runtime.backoff import Backoff
 from twinframe.settings import ControlSettings
 
 LOG: Final = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def build_options(settings: ControlSettings) -> ProvisionerOptions:
         rules=ProvisionRules(
             max_attempts=settings.max_attempts,
             attempt_timeout=settings.attempt_timeout,
-            pause=Pause(settings.retry_delay, settings.max_retry_delay),
+            pause=Backoff(settings.retry_delay, settings.max_retry_delay),
         ),
         intervals=RoundIntervals(
             health=settings.health_interval,

@@ -10,9 +10,8 @@ that is further ahead than any pause means that the clock was set back.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from twinframe.control.resources.documents import RECONCILE_ITEMS, Goal, ReconcileItem
@@ -26,23 +25,6 @@ from twinframe.storage.control import (
 )
 
 SECOND: Final = 1_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """The pauses between attempts: `first` seconds, doubled with each, at most `longest`."""
-
-    first: float
-    longest: float
-
-    def build_seconds(self, attempts: int, chance: float | None = None) -> float:
-        """Return the seconds after this many attempts, half of them random to spread retries.
-
-        `chance` within 0 and 1 replaces the random number.
-        """
-        whole = min(self.longest, self.first * 2.0 ** min(attempts - 1, 62))
-        share = random.random() if chance is None else chance  # noqa: S311  (no secret)
-        return whole * (0.5 + share / 2)
 
 
 LifeSign = tuple[int, int]

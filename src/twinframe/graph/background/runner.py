@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from twinframe.errors import StorageError
 from twinframe.graph.background.leases import BEATS, Lease, LeaseLost, LeaseManager
 from twinframe.graph.context.ports import GraphRunner
+from twinframe.runtime.backoff import Backoff
 from twinframe.storage.base import GraphSession
 
 _log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ class BackgroundRunner:
         self._leases = LeaseManager(runner, lease_seconds)
         self._look_seconds = look_seconds
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._rests: dict[str, tuple[float, float]] = {}
+        self._rests: dict[str, tuple[int, float]] = {}
         self._woken = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
         self._told = ""
@@ -193,6 +194,6 @@ class BackgroundRunner:
                     return
 
     def _rest(self, name: str) -> None:
-        last, _ = self._rests.get(name, (_FIRST_REST / 2, 0.0))
-        rest = min(last * 2, _LONGEST_REST)
-        self._rests[name] = rest, asyncio.get_running_loop().time() + rest
+        failures = self._rests.get(name, (0, 0.0))[0] + 1
+        rest = Backoff(_FIRST_REST, _LONGEST_REST, spread=0).build_pause(failures)
+        self._rests[name] = failures, asyncio.get_running_loop().time() + rest

@@ -6,7 +6,6 @@ The owner supplies functions that send an event and receive its outcome.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from typing import Final
 from twinframe.graph.events.event import Event
 from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, EndpointGone
 from twinframe.model.clock import Clock, read_clock
+from twinframe.runtime.backoff import Backoff
 
 FIRST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 60.0
@@ -318,9 +318,7 @@ class KeyedDispatcher:
 def build_pause(
     attempts: int, retry_after: float | None = None, *, longest: float | None = None
 ) -> float:
-    """Return the seconds before the next attempt: twice as long each time, with a random part, so
-    that those that failed together do not retry together.
-    """
+    """Return the seconds before the next attempt; what the endpoint asks for, if that is longer."""
     most = LONGEST_PAUSE if longest is None else min(longest, LONGEST_PAUSE)
-    pause = min(FIRST_PAUSE * 2.0 ** min(attempts - 1, 20), most) * random.uniform(0.5, 1.0)  # noqa: S311  (no secret)
+    pause = Backoff(FIRST_PAUSE, most).build_pause(attempts)
     return pause if retry_after is None else max(pause, min(retry_after, 10 * LONGEST_PAUSE))

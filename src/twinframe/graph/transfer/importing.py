@@ -38,6 +38,7 @@ from twinframe.graph.transfer.twin_lines import TwinChunk
 from twinframe.graph.transfer.values import Numbered
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
+from twinframe.runtime.backoff import Backoff
 from twinframe.runtime.memory import Hold, Part
 from twinframe.storage.base import GraphSession, GraphTransaction
 
@@ -51,7 +52,8 @@ _ROW_COPIES: Final = 8
 """Memory of a chunk of rows as a multiple of its text: the lines, their values, the stored
 forms.
 """
-_PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+_RETRIES: Final = 6
+_PAUSES: Final = Backoff(0.2, 8.0, spread=0)
 T = TypeVar("T")
 
 Keep: TypeAlias = Callable[[GraphTransaction, Progress, Sequence[Finding]], None]
@@ -389,9 +391,9 @@ async def _grow(held: Hold, size: int) -> None:
 
 async def _insist(call: Callable[[], Awaitable[T]]) -> T:
     """Retry for a while if the store is busy or the memory is in use, since an import can wait."""
-    for pause in _PAUSES:
+    for attempt in range(1, _RETRIES + 1):
         try:
             return await call()
         except (StorageBusy, MemoryExhausted):
-            await asyncio.sleep(pause)
+            await asyncio.sleep(_PAUSES.build_pause(attempt))
     return await call()

@@ -23,7 +23,6 @@ from twinframe.control.resources.documents import (
     Resource,
 )
 from twinframe.control.resources.provisioner import Provisioner, ProvisionerOptions
-from twinframe.control.resources.reconcile_items import Pause
 from twinframe.control.resources.requests import RequestReader
 from twinframe.control.resources.resources import OnGone, ResourceFilter, Resources
 from twinframe.control.resources.rounds import Rounds
@@ -37,6 +36,7 @@ from twinframe.hooks.resource_types.base import (
 from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits
+from twinframe.runtime.backoff import Backoff
 from twinframe.storage.control import ControlStore
 from twinframe.storage.control_memory import MemoryControlStore
 from twinframe.testing.faults import FaultPoints, PowerCut
@@ -261,4 +261,4 @@ def with_rules(**rules: Any) -> ProvisionerOptions:
 
 FAILURE = ProvisionFailed("not today")
 FINAL = ProvisionFailed("never", final=True)
-NO_PAUSE = Pause(0.0, 0.0)
+NO_PAUSE = Backoff(0.0, 0.0)

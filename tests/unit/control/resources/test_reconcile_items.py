@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.unit.control.tenants.access_world import SECOND, START
 from twinframe.control.records import kinds
@@ -15,7 +13,6 @@ from twinframe.control.resources.documents import RECONCILE_ITEMS, Goal, Reconci
 from twinframe.control.resources.provisioner import LifeWatch
 from twinframe.control.resources.reconcile_items import (
     LifeSign,
-    Pause,
     check_claim,
     claim,
     find_claimable,
@@ -175,12 +172,3 @@ def test_a_watch_counts_from_the_first_time_it_saw_a_sign() -> None:
     assert watch.list_silent({"a": (1, 0), "b": (7, 8)}, 1030) == {"a": (1, 0)}
     assert watch.list_silent({"b": (7, 8)}, 1059) == {}
     assert watch.list_silent({"a": (1, 0), "b": (7, 8)}, 1060) == {"b": (7, 8)}
-
-
-@given(attempts=st.integers(1, 10_000), chance=st.floats(0, 1))
-def test_pauses_grow_and_stay_within_their_bounds(attempts: int, chance: float) -> None:
-    pause = Pause(1.0, 300.0)
-    seconds = pause.build_seconds(attempts, chance)
-    assert 0.5 <= seconds <= 300
-    assert seconds <= 2.0 ** min(attempts - 1, 60)
-    assert pause.build_seconds(attempts + 1, chance) >= seconds

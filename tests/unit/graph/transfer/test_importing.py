@@ -453,7 +453,7 @@ def test_a_chunk_of_rows_takes_from_the_account_and_gives_it_back(
     assert len(held) == 3
     assert min(held) > 200 * 80
     assert memory.used == 0
-    monkeypatch.setattr(importing_module, "_PAUSES", (0.0,))
+    monkeypatch.setattr(importing_module, "_RETRIES", 1)
     importing.context.memory = full = MemoryAccount(64_000_000)
     others = full.hold(Part.WRITES, 63_995_000)
     more = File().models().section("Twins", *(file.twin(f"u{at}") for at in range(1200)))

@@ -8,20 +8,19 @@ not, and a query shows one state, with all that was answered before. `docs/decis
 from __future__ import annotations
 
 import contextlib
-import random
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from twinframe.errors import StorageBusy, StorageError
+from twinframe.runtime.backoff import Backoff
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 from twinframe_storage_rdf.updates import render_data
 
-_SHORTEST_PAUSE: Final = 0.002
-_LONGEST_PAUSE: Final = 0.1
+_PAUSES: Final = Backoff(0.003, 0.15, growth=1.5, spread=2 / 3)
 
 
 class Claims:
@@ -57,7 +56,7 @@ class Claims:
     def take(self, deadline: float) -> Triple:
         """Acquire the lock and return its claim. Raises `StorageBusy` after the deadline."""
         rank = f"{time.time_ns():020d}"  # NOTE: longest waiter first; no clock is trusted
-        pause = _SHORTEST_PAUSE
+        looks = 0
         claim: str | None = self._insert(rank)
         try:
             while True:
@@ -78,8 +77,8 @@ class Claims:
                     raise StorageBusy(
                         "The turn to write did not come in time; nothing was changed."
                     )
-                time.sleep(pause * (0.5 + random.random()))  # noqa: S311
-                pause = min(pause * 1.5, _LONGEST_PAUSE)
+                looks += 1
+                time.sleep(_PAUSES.build_pause(looks))
         except StorageError:
             if claim is not None:
                 with contextlib.suppress(StorageError):

@@ -8,7 +8,6 @@ are. Reads are retried, writes never: whether a write was made is queried afterw
 from __future__ import annotations
 
 import contextlib
-import random
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +24,7 @@ from twinframe.errors import (
     StorageError,
     StorageUnanswered,
 )
+from twinframe.runtime.backoff import Backoff
 from twinframe_storage_rdf.endpoint.remote import relay_answer
 from twinframe_storage_rdf.engine import Change, Engine, Question
 from twinframe_storage_rdf.engines.claims import Claims
@@ -35,7 +35,7 @@ from twinframe_storage_rdf.terms import Iri, Row, render_iri
 from twinframe_storage_rdf.updates import render_marker_ask
 
 _RESULTS: Final = "application/sparql-results+json"
-_PAUSE: Final = 0.05
+_PAUSES: Final = Backoff(0.075, 0.5, spread=2 / 3)
 _TURN_SECONDS: Final = 5.0
 _LEASE_SHARE: Final = 3
 """A claim counts as abandoned after this share of the longest time of an update."""
@@ -256,7 +256,7 @@ class SparqlEngine(Engine):
                 attempt += 1
                 if attempt > self._remote.retries:
                     raise StorageBusy(error.message) from error
-                pause = _PAUSE * attempt * (0.5 + random.random())  # noqa: S311
+                pause = _PAUSES.build_pause(attempt)
                 if deadline is not None and time.monotonic() + pause >= deadline:
                     raise QueryTimeout("The query passed its deadline.") from error
                 time.sleep(pause)
