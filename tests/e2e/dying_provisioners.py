@@ -27,7 +27,7 @@ from typing import Self
 
 from tests.waiting import PATIENCE
 from twinframe.control.hosting.service import LocalGraphHost
-from twinframe.control.records.kinds import RECORD_KINDS
+from twinframe.control.plane import RECORD_KINDS
 from twinframe.control.records.runner import ControlRunner
 from twinframe.control.resources.attempts import ProvisionRules
 from twinframe.control.resources.documents import RECONCILE_ITEMS

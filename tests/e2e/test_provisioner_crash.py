@@ -19,8 +19,8 @@ import pytest
 
 from tests.e2e.dying_provisioners import Nursery, build_host, build_store, build_types
 from tests.unit.control.resources.test_provisioner import POINTS as STEPS
+from twinframe.control.plane import RECORD_KINDS
 from twinframe.control.records.documents import ORGANIZATIONS, PROJECTS, Organization, Project
-from twinframe.control.records.kinds import RECORD_KINDS
 from twinframe.control.records.listing import Slice
 from twinframe.control.resources.documents import OPERATIONS, RECONCILE_ITEMS, RESOURCES
 from twinframe.control.resources.requests import RequestReader

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from twinframe.control.billing.accounts import ACCOUNTS
 from twinframe.control.billing.billing import Billing
+from twinframe.control.billing.closing import CLOSINGS
 from twinframe.control.billing.offers import Offers
+from twinframe.control.billing.prices import BOOKS
+from twinframe.control.billing.spans import SPANS
+from twinframe.control.billing.statements import DELIVERIES, STATEMENT_KIND
+from twinframe.control.billing.usage import USAGE
 from twinframe.control.billing.watch import BillingWatch
 from twinframe.control.records.context import ControlContext
+from twinframe.control.records.documents import (
+    ASSIGNMENTS,
+    AUDIT,
+    KEPT_ANSWERS,
+    ORGANIZATIONS,
+    PROJECTS,
+    RETIRED,
+    ROLES,
+    USERS,
+)
 from twinframe.control.records.idempotency import Idempotency
 from twinframe.control.records.runner import ControlRunner
+from twinframe.control.resources.documents import (
+    OPERATIONS,
+    RECONCILE_ITEMS,
+    RESOURCES,
+    ROUNDS,
+)
 from twinframe.control.resources.guarded import GuardedResources
 from twinframe.control.resources.requests import RequestReader
 from twinframe.control.resources.resources import Resources
@@ -26,6 +48,28 @@ from twinframe.model.json import JsonLimits
 from twinframe.settings import BillingSettings, ControlSettings
 
 _SECOND = 1_000_000_000
+_TABLES = (
+    ORGANIZATIONS,
+    PROJECTS,
+    RESOURCES,
+    OPERATIONS,
+    RECONCILE_ITEMS,
+    ROUNDS,
+    USERS,
+    ROLES,
+    ASSIGNMENTS,
+    AUDIT,
+    KEPT_ANSWERS,
+    RETIRED,
+    ACCOUNTS,
+    SPANS,
+    USAGE,
+    CLOSINGS,
+    BOOKS,
+    DELIVERIES,
+)
+RECORD_KINDS = (*(table.declaration for table in _TABLES), STATEMENT_KIND)
+"""All kinds of record of the control plane: its store is opened with them."""
 
 
 class ControlPlane:

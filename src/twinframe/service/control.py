@@ -22,8 +22,7 @@ from twinframe.control.http.application import (
     build_resource,
 )
 from twinframe.control.http.route_parts import PREFIX
-from twinframe.control.plane import ControlPlane
-from twinframe.control.records.kinds import RECORD_KINDS
+from twinframe.control.plane import RECORD_KINDS, ControlPlane
 from twinframe.control.records.runner import ControlRunner
 from twinframe.control.resources.guarded import forget_access
 from twinframe.control.resources.provisioner import Provisioner, build_options

@@ -102,6 +102,16 @@ class Condition:
     value: Key | tuple[Key, ...]
 
 
+def equal(key: str, value: Key) -> Condition:
+    """Build the condition that the key has this value."""
+    return Condition(key, Comparison.EQUAL, value)
+
+
+def one_of(key: str, *values: Key) -> Condition:
+    """Build the condition that the key has one of these values."""
+    return Condition(key, Comparison.IN, values)
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """The order of a listing by one key; equal records are ordered by id.

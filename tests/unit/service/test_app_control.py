@@ -12,7 +12,6 @@ from twinframe.control.billing.rounds import MeterUnreadable
 from twinframe.control.hosting.metering import HostMeter, MeteredHost
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.control.plane import ControlPlane
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor, Principal
 from twinframe.control.records.states import ResourceState
 from twinframe.control.resources.documents import Resource
@@ -79,7 +78,7 @@ def test_what_is_asked_for_is_done_metered_and_gone_with_its_last_figures(
             await asyncio.sleep(1.1)  # what was there for no second costs nothing, nor is measured
             await plane.resources.delete(ADA, "campus", "tower")
             await wait_for(plane, ResourceState.TERMINATED)
-            kind = kinds.BILLING_USAGE.name
+            kind = "billing_usage"
             days = await plane.runner.read(lambda session: session.find(kind))
             last = [sample for day in days for sample in orjson.loads(day.body)["samples"]][-1]
             assert last["usage"]["storage_bytes"] > 0, "it was measured before its data went"

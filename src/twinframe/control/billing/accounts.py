@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
 from twinframe.control.billing.months import Interval, read_seconds, subtract
-from twinframe.control.records import kinds
 from twinframe.control.records.documents import Table
 from twinframe.control.records.names import render_moment
 from twinframe.control.records.scopes import Scope
 from twinframe.errors import ControlConflict, ControlNotFound
-from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction, Key
+from twinframe.storage.control import ControlSession, ControlTransaction, equal
 
 AccountScope: TypeAlias = Literal["organization", "project"]
 
@@ -57,15 +56,18 @@ class BillingAccount:
         return Interval(opened, max(opened, closed))
 
 
-def _build_keys(value: BillingAccount) -> Mapping[str, Key]:
-    return {
-        "scope": value.scope.key,
-        "organization": value.organization_id,
-        "holder": value.scope.key if value.closed_at is None else None,
-    }
-
-
-ACCOUNTS: Final = Table(kinds.BILLING_ACCOUNT, BillingAccount, _build_keys)
+ACCOUNTS: Final = Table(
+    "billing_account",
+    BillingAccount,
+    {
+        "scope": lambda value: value.scope.key,
+        "organization": lambda value: value.organization_id,
+        "holder": lambda value: value.scope.key if value.closed_at is None else None,
+    },
+    unique=(("holder",),),
+    indexes=(("scope", "id"), ("organization", "id")),
+)
+"""`holder` is the scope while the account is open: a scope has one open account at most."""
 
 
 def open_account(transaction: ControlTransaction, account: BillingAccount) -> None:
@@ -101,8 +103,7 @@ def read_account(session: ControlSession, account_id: str) -> BillingAccount:
 
 def find_own(session: ControlSession, scope: Scope) -> BillingAccount | None:
     """Return the open account of this scope itself."""
-    found = session.find(ACCOUNTS.kind, [Condition("holder", Comparison.EQUAL, scope.key)])
-    return ACCOUNTS.parse_record(found[0]) if found else None
+    return ACCOUNTS.find_first(session, equal("holder", scope.key))
 
 
 def find_payer(
@@ -117,8 +118,7 @@ def find_payer(
 
 def list_accounts(session: ControlSession, scope: Scope) -> tuple[BillingAccount, ...]:
     """List all accounts that the scope itself has or had, by id."""
-    found = session.find(ACCOUNTS.kind, [Condition("scope", Comparison.EQUAL, scope.key)])
-    return ACCOUNTS.parse_all(found)
+    return ACCOUNTS.find(session, equal("scope", scope.key))
 
 
 def find_paid(

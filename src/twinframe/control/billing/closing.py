@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from twinframe.control.billing.months import Month, parse_month
-from twinframe.control.records import kinds
 from twinframe.control.records.documents import Table
 from twinframe.storage.control import ControlSession, ControlTransaction
 
@@ -19,12 +18,13 @@ class _Closing:
     through: str
 
 
-_CLOSINGS: Final = Table(kinds.BILLING_CLOSING, _Closing, lambda _: {})
+CLOSINGS: Final = Table("billing_closing", _Closing)
+"""One record: the last closed month."""
 
 
 def find_closed(session: ControlSession) -> Month | None:
     """Return the last closed month; all before it are closed. None before the first."""
-    found = _CLOSINGS.read(session, _ONLY)
+    found = CLOSINGS.read(session, _ONLY)
     return None if found is None else parse_month(found.through)
 
 
@@ -37,10 +37,7 @@ def find_first_open(session: ControlSession) -> int:
 def close_month(transaction: ControlTransaction, month: Month) -> Month:
     """Close a month and all before it, for ever; return the last closed month."""
     closed = find_closed(transaction)
-    if closed is None:
-        _CLOSINGS.insert(transaction, _Closing(_ONLY, str(month)))
-    elif closed < month:
-        _CLOSINGS.replace(transaction, _Closing(_ONLY, str(month)))
-    else:
+    if closed is not None and month <= closed:
         return closed
+    CLOSINGS.put(transaction, _Closing(_ONLY, str(month)))
     return month

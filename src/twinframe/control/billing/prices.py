@@ -11,7 +11,6 @@ from typing import Final
 
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Month, read_seconds
-from twinframe.control.records import kinds
 from twinframe.control.records.documents import Table
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.resource_types.prices import Meter, Price
@@ -34,6 +33,8 @@ UNITS: Final = {
 
 LEVELS: Final = frozenset({Meter.MONTH, Meter.TWINS, Meter.STORAGE_BYTES})
 """Meters of a level, which is charged by duration; the others are sums."""
+
+_LATEST: Final = Order("id", descending=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,15 @@ class PriceBook:
         return [each.price for each in self.prices if each.type == type_]
 
 
-BOOKS: Final = Table(kinds.BILLING_PRICES, PriceBook, lambda value: {"published": value.published})
+BOOKS: Final = Table("billing_prices", PriceBook, {"published": lambda value: value.published})
+"""Every price list that was ever in force."""
 
 
 def publish_prices(
     transaction: ControlTransaction, prices: tuple[TypePrice, ...], currency: str, now: int
 ) -> PriceBook:
     """Publish these prices unless they are in force already. `now` is in nanoseconds."""
-    latest = _find_latest(transaction, [])
+    latest = BOOKS.find_first(transaction, order=_LATEST)
     if latest is not None and (latest.prices, latest.currency) == (prices, currency):
         return latest
     number = 1 if latest is None else int(latest.id) + 1
@@ -81,16 +83,8 @@ def find_book(session: ControlSession, month: Month) -> PriceBook:
 
     Raises `ConfigurationError` if there is none.
     """
-    begun = [Condition("published", Comparison.AT_MOST, month.interval.begin)]
-    found = _find_latest(session, begun)
-    if found is not None:
-        return found
-    first = session.find(BOOKS.kind, order=Order("id"), limit=1)
-    if not first:
+    begun = Condition("published", Comparison.AT_MOST, month.interval.begin)
+    found = BOOKS.find_first(session, begun, order=_LATEST) or BOOKS.find_first(session)
+    if found is None:
         raise ConfigurationError("No price list was published; start the control plane once.")
-    return BOOKS.parse_record(first[0])
-
-
-def _find_latest(session: ControlSession, conditions: list[Condition]) -> PriceBook | None:
-    found = session.find(BOOKS.kind, conditions, order=Order("id", descending=True), limit=1)
-    return BOOKS.parse_record(found[0]) if found else None
+    return found

@@ -15,21 +15,15 @@ from twinframe.control.billing.usage import Measured, read_measured
 from twinframe.control.resources.documents import RESOURCES, Resource
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import Quota, QuotaUse, check_quota, find_limit
-from twinframe.storage.control import Comparison, Condition, ControlSession
+from twinframe.storage.control import ControlSession, equal
 
 
 def count_resources(
     session: ControlSession, project_id: str, type_: str, sku: Sku, *, without: str = ""
 ) -> int:
     """Count the resources of a type and sku in a project that are not terminated, except one."""
-    found = session.find(
-        RESOURCES.kind,
-        [
-            Condition("present", Comparison.EQUAL, project_id),
-            Condition("type", Comparison.EQUAL, type_),
-        ],
-    )
-    return sum(each.sku is sku and each.id != without for each in RESOURCES.parse_all(found))
+    found = RESOURCES.find(session, equal("present", project_id), equal("type", type_))
+    return sum(each.sku is sku and each.id != without for each in found)
 
 
 def check_resource_quota(

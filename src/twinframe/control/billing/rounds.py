@@ -19,6 +19,7 @@ from twinframe.control.billing.providers import ProviderRegistry
 from twinframe.control.billing.spans import SPANS, Span, build_span_id, list_open
 from twinframe.control.billing.statements import (
     DELIVERIES,
+    STATEMENT_KIND,
     Delivery,
     DeliveryState,
     build_statement,
@@ -35,7 +36,6 @@ from twinframe.control.billing.usage import (
     is_counted,
     record_sample,
 )
-from twinframe.control.records import kinds
 from twinframe.control.records.runner import ControlRunner
 from twinframe.errors import TwinframeError
 from twinframe.hooks.resource_types.hosting import ResourceName
@@ -45,7 +45,7 @@ from twinframe.storage.control import (
     Condition,
     ControlSession,
     ControlTransaction,
-    Order,
+    equal,
 )
 
 LOG: Final = logging.getLogger(__name__)
@@ -192,9 +192,8 @@ class Settlement:
 
     def _build_page(self, after: str) -> Callable[[ControlSession], tuple[BillingAccount, ...]]:
         def read(session: ControlSession) -> tuple[BillingAccount, ...]:
-            behind = [Condition("id", Comparison.ABOVE, after)]
-            found = session.find(ACCOUNTS.kind, behind, order=Order("id"), limit=_AT_ONCE)
-            return ACCOUNTS.parse_all(found)
+            behind = Condition("id", Comparison.ABOVE, after)
+            return ACCOUNTS.find(session, behind, limit=_AT_ONCE)
 
         return read
 
@@ -244,12 +243,9 @@ class StatementDelivery:
 
     def _build_page(self, after: str) -> Callable[[ControlSession], tuple[Delivery, ...]]:
         def read(session: ControlSession) -> tuple[Delivery, ...]:
-            pending = [
-                Condition("state", Comparison.EQUAL, DeliveryState.PENDING.value),
-                Condition("id", Comparison.ABOVE, after),
-            ]
-            found = session.find(DELIVERIES.kind, pending, order=Order("id"), limit=_AT_ONCE)
-            return DELIVERIES.parse_all(found)
+            pending = equal("state", DeliveryState.PENDING.value)
+            behind = Condition("id", Comparison.ABOVE, after)
+            return DELIVERIES.find(session, pending, behind, limit=_AT_ONCE)
 
         return read
 
@@ -292,7 +288,7 @@ class StatementDelivery:
                 lambda transaction: _refer(transaction, account.id, reference)
             )
         body = await self._runner.read(
-            lambda session: session.read(kinds.BILLING_STATEMENT.name, delivery.id)
+            lambda session: session.read(STATEMENT_KIND.name, delivery.id)
         )
         if body is None:
             raise TwinframeError(f"The statement {delivery.id} is gone.")

@@ -7,13 +7,11 @@ late for it counts from the first open second.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Interval
-from twinframe.control.records import kinds
 from twinframe.control.records.documents import Table
 from twinframe.control.records.states import ResourceState
 from twinframe.control.resources.documents import Resource
@@ -24,8 +22,7 @@ from twinframe.storage.control import (
     Condition,
     ControlSession,
     ControlTransaction,
-    Key,
-    Order,
+    equal,
 )
 
 OPEN: Final = 2**63 - 1
@@ -65,17 +62,18 @@ class Span:
         return [(step.sku, Interval(step.at, end)) for step, end in found if step.at < end]
 
 
-def _build_keys(value: Span) -> Mapping[str, Key]:
-    return {
-        "organization": value.organization_id,
-        "project": value.project_id,
-        "resource": value.resource_id,
-        "began": value.interval.begin,
-        "ended": value.ended,
-    }
-
-
-SPANS: Final = Table(kinds.BILLING_SPAN, Span, _build_keys)
+SPANS: Final = Table(
+    "billing_span",
+    Span,
+    {
+        "organization": lambda value: value.organization_id,
+        "project": lambda value: value.project_id,
+        "resource": lambda value: value.resource_id,
+        "began": lambda value: value.interval.begin,
+        "ended": lambda value: value.ended,
+    },
+    indexes=(("organization", "ended"), ("project", "ended"), ("ended", "id")),
+)
 
 
 def build_span_id(name: ResourceName) -> str:
@@ -122,26 +120,15 @@ def _build_changed(span: Span, resource: Resource, at: int) -> Span:
 
 def find_spans(session: ControlSession, key: str, value: str, within: Interval) -> tuple[Span, ...]:
     """Return the spans of an organization or project (`key`) that overlap `within`, by id."""
-    found = session.find(
-        SPANS.kind,
-        [
-            Condition(key, Comparison.EQUAL, value),
-            Condition("ended", Comparison.ABOVE, within.begin),
-            Condition("began", Comparison.BELOW, within.end),
-        ],
+    return SPANS.find(
+        session,
+        equal(key, value),
+        Condition("ended", Comparison.ABOVE, within.begin),
+        Condition("began", Comparison.BELOW, within.end),
     )
-    return SPANS.parse_all(found)
 
 
 def list_open(session: ControlSession, after: str, limit: int) -> tuple[Span, ...]:
     """List the next spans that have not ended, by id, after the id `after`."""
-    found = session.find(
-        SPANS.kind,
-        [
-            Condition("ended", Comparison.EQUAL, OPEN),
-            Condition("id", Comparison.ABOVE, after),
-        ],
-        order=Order("id"),
-        limit=limit,
-    )
-    return SPANS.parse_all(found)
+    following = Condition("id", Comparison.ABOVE, after)
+    return SPANS.find(session, equal("ended", OPEN), following, limit=limit)

@@ -19,7 +19,6 @@ from twinframe.control.billing.months import Interval, Month, parse_month, read_
 from twinframe.control.billing.prices import LEVELS, UNITS, PriceBook, find_book
 from twinframe.control.billing.spans import Span, find_spans
 from twinframe.control.billing.usage import read_measured
-from twinframe.control.records import kinds
 from twinframe.control.records.documents import Table
 from twinframe.control.records.names import render_moment
 from twinframe.control.records.runner import ControlRunner
@@ -27,12 +26,12 @@ from twinframe.control.records.scopes import Scope
 from twinframe.control.tenants.audit import find_time
 from twinframe.hooks.resource_types.prices import Meter
 from twinframe.storage.control import (
-    Comparison,
-    Condition,
     ControlSession,
     ControlTransaction,
     Order,
     Record,
+    RecordKind,
+    equal,
 )
 
 
@@ -56,8 +55,18 @@ class Delivery:
 
 
 DELIVERIES: Final = Table(
-    kinds.BILLING_DELIVERY, Delivery, lambda value: {"state": value.state.value}
+    "billing_delivery",
+    Delivery,
+    {"state": lambda value: value.state.value},
+    indexes=(("state", "id"),),
 )
+STATEMENT_KIND: Final = RecordKind(
+    "billing_statement",
+    keys=("account", "month"),
+    unique=(("account", "month"),),
+    indexes=(("account", "month"),),
+)
+"""Final statements; the body is the statement itself and never changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +155,7 @@ def render_statement(
 
 def find_statement(session: ControlSession, account_id: str, month: Month) -> Statement | None:
     """Return the final statement, if the month is settled."""
-    record = session.read(kinds.BILLING_STATEMENT.name, build_statement_id(account_id, month))
+    record = session.read(STATEMENT_KIND.name, build_statement_id(account_id, month))
     return None if record is None else _parse(record, month)
 
 
@@ -155,7 +164,7 @@ def keep_statement(transaction: ControlTransaction, statement: Statement) -> boo
     if find_statement(transaction, statement.account_id, statement.month) is not None:
         return False
     keys = {"account": statement.account_id, "month": str(statement.month)}
-    record = Record(kinds.BILLING_STATEMENT.name, statement.id, statement.body, keys)
+    record = Record(STATEMENT_KIND.name, statement.id, statement.body, keys)
     transaction.insert(record)
     pending = Delivery(statement.id, statement.account_id, DeliveryState.PENDING)
     DELIVERIES.insert(transaction, pending)
@@ -168,8 +177,8 @@ def list_settled(
     """List the final statements of an account as texts, the latest month first, and their
     number.
     """
-    conditions = [Condition("account", Comparison.EQUAL, account_id)]
-    kind = kinds.BILLING_STATEMENT.name
+    conditions = [equal("account", account_id)]
+    kind = STATEMENT_KIND.name
     order = Order("month", descending=True)
     found = session.find(kind, conditions, order=order, offset=offset, limit=limit)
     return [record.body for record in found], session.count(kind, conditions)
@@ -177,9 +186,9 @@ def list_settled(
 
 def list_settled_months(session: ControlSession, account_id: str, limit: int) -> list[Month]:
     """List the months for which an account has final statements, the latest first."""
-    of_account = [Condition("account", Comparison.EQUAL, account_id)]
+    of_account = [equal("account", account_id)]
     order = Order("month", descending=True)
-    found = session.find(kinds.BILLING_STATEMENT.name, of_account, order=order, limit=limit)
+    found = session.find(STATEMENT_KIND.name, of_account, order=order, limit=limit)
     return [parse_month(str(record.keys["month"])) for record in found]
 
 

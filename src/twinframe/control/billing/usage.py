@@ -6,14 +6,13 @@ that come late, twice, or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import DAY, Interval, Month, read_seconds
 from twinframe.control.billing.spans import SPANS, Span
-from twinframe.control.records import kinds
 from twinframe.control.records.documents import Table
 from twinframe.control.tenants.audit import find_time
 from twinframe.hooks.resource_types.hosting import ResourceName
@@ -22,8 +21,8 @@ from twinframe.storage.control import (
     Condition,
     ControlSession,
     ControlTransaction,
-    Key,
     Order,
+    equal,
 )
 
 
@@ -88,11 +87,12 @@ class UsageDay:
     samples: tuple[Sample, ...]
 
 
-def _build_keys(value: UsageDay) -> Mapping[str, Key]:
-    return {"span": value.span, "day": value.day}
-
-
-USAGE: Final = Table(kinds.BILLING_USAGE, UsageDay, _build_keys)
+USAGE: Final = Table(
+    "billing_usage",
+    UsageDay,
+    {"span": lambda value: value.span, "day": lambda value: value.day},
+    indexes=(("span", "day"),),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +152,9 @@ def find_second(session: ControlSession, span_id: str, now: int, *, gap: int = 0
     NOTE: a reading recorded before an earlier one would look like counters that were reset in
     between, and their counts would be charged twice.
     """
-    last = session.find(
-        USAGE.kind,
-        [Condition("span", Comparison.EQUAL, span_id)],
-        order=Order("day", descending=True),
-        limit=1,
-    )
-    known = [max(each.at for each in USAGE.parse_record(record).samples) for record in last]
-    return max([read_seconds(find_time(session, now)), *(at + gap for at in known)])
+    last = USAGE.find_first(session, equal("span", span_id), order=Order("day", descending=True))
+    known = () if last is None else last.samples
+    return max([read_seconds(find_time(session, now)), *(each.at + gap for each in known)])
 
 
 def build_last(span: Span, usage: Usage, now: int) -> Sample:
@@ -171,25 +166,14 @@ def build_last(span: Span, usage: Usage, now: int) -> Sample:
 def read_measured(session: ControlSession, span_id: str, month: Month) -> list[Measured]:
     """Return the measured usage of a span in the month, in order of time."""
     first, end = month.interval.begin // DAY, month.interval.end // DAY
-    of_span = Condition("span", Comparison.EQUAL, span_id)
-    found = session.find(
-        USAGE.kind,
-        [
-            of_span,
-            Condition("day", Comparison.AT_LEAST, first),
-            Condition("day", Comparison.BELOW, end),
-        ],
-        order=Order("day"),
-    )
-    before = session.find(
-        USAGE.kind,
-        [of_span, Condition("day", Comparison.BELOW, first)],
-        order=Order("day", descending=True),
-        limit=1,
-    )
-    last = USAGE.parse_record(before[0]).samples[-1] if before else None
-    samples = (sample for day in USAGE.parse_all(found) for sample in day.samples)
-    return build_measured(samples, last)
+    of_span = equal("span", span_id)
+    since = Condition("day", Comparison.AT_LEAST, first)
+    until = Condition("day", Comparison.BELOW, end)
+    found = USAGE.find(session, of_span, since, until, order=Order("day"))
+    earlier = Condition("day", Comparison.BELOW, first)
+    before = USAGE.find_first(session, of_span, earlier, order=Order("day", descending=True))
+    samples = (sample for day in found for sample in day.samples)
+    return build_measured(samples, before.samples[-1] if before else None)
 
 
 def build_measured(samples: Iterable[Sample], before: Sample | None = None) -> list[Measured]:

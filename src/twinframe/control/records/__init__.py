@@ -1,1 +1,1 @@
-"""The records of the control plane: kinds, documents, names, scopes, kept answers, the runner."""
+"""The records of the control plane: documents, names, scopes, kept answers, the runner."""

@@ -12,10 +12,18 @@ from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 import orjson
 from pydantic import TypeAdapter
 
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import ActorKind, Principal
+from twinframe.control.records.listing import BY_ID, Listed, Slice, find_page
 from twinframe.control.records.scopes import Scope, ScopeType
-from twinframe.storage.control import ControlSession, ControlTransaction, Key, Record, RecordKind
+from twinframe.storage.control import (
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Key,
+    Order,
+    Record,
+    RecordKind,
+)
 
 
 class HasId(Protocol):
@@ -177,18 +185,29 @@ def build_object(value: object) -> dict[str, Any]:
 
 
 class Table(Generic[T]):
-    """Converts values of one kind to records and reads and writes them."""
+    """The records of one kind: their declaration, and the conversion of its values.
+
+    `keys` returns the value of each key by its name. `unique` and `indexes` are as in `RecordKind`.
+    """
 
     def __init__(
-        self, kind: RecordKind, type_: type[T], keys: Callable[[T], Mapping[str, Key]]
+        self,
+        kind: str,
+        type_: type[T],
+        keys: Mapping[str, Callable[[T], Key]] | None = None,
+        *,
+        unique: tuple[tuple[str, ...], ...] = (),
+        indexes: tuple[tuple[str, ...], ...] = (),
     ) -> None:
-        self.kind = kind.name
+        self.kind = kind
+        self._keys = keys or {}
+        self.declaration = RecordKind(kind, tuple(self._keys), unique, indexes)
         self._adapter: TypeAdapter[T] = TypeAdapter(type_)
-        self._keys = keys
 
     def build_record(self, value: T, version: int = 0) -> Record:
         """Build the record of `value`."""
-        return Record(self.kind, value.id, orjson.dumps(value), self._keys(value), version)
+        keys = {name: read(value) for name, read in self._keys.items()}
+        return Record(self.kind, value.id, orjson.dumps(value), keys, version)
 
     def parse_record(self, record: Record) -> T:
         """Parse the value of a record."""
@@ -207,6 +226,29 @@ class Table(Generic[T]):
         record = session.read(self.kind, record_id)
         return None if record is None else self.parse_record(record)
 
+    def find(
+        self,
+        session: ControlSession,
+        *conditions: Condition,
+        order: Order = BY_ID,
+        limit: int | None = None,
+    ) -> tuple[T, ...]:
+        """Return the values that meet all conditions."""
+        return self.parse_all(session.find(self.kind, conditions, order=order, limit=limit))
+
+    def find_first(
+        self, session: ControlSession, *conditions: Condition, order: Order = BY_ID
+    ) -> T | None:
+        """Return the first value that meets all conditions, or None."""
+        return next(iter(self.find(session, *conditions, order=order, limit=1)), None)
+
+    def list_page(
+        self, session: ControlSession, wanted: Slice, *conditions: Condition, order: Order = BY_ID
+    ) -> Listed[T]:
+        """List the wanted part of the values that meet all conditions."""
+        records, part = find_page(session, self.kind, conditions, wanted, order)
+        return Listed(self.parse_all(records), session.count(self.kind, conditions), part)
+
     def insert(self, transaction: ControlTransaction, value: T) -> None:
         """Store a new value. Raises `RecordConflict` if its id or unique keys are taken."""
         transaction.insert(self.build_record(value))
@@ -216,46 +258,85 @@ class Table(Generic[T]):
         stored = transaction.read(self.kind, value.id)
         transaction.update(self.build_record(value, 0 if stored is None else stored.version))
 
+    def put(self, transaction: ControlTransaction, value: T) -> None:
+        """Store the value, in place of one of the same id if there is one."""
+        if transaction.read(self.kind, value.id) is None:
+            self.insert(transaction, value)
+        else:
+            self.replace(transaction, value)
 
-def _build_assignment_keys(value: Assignment) -> Mapping[str, Key]:
-    return {
-        "holder": build_holder(value.scope, value.grantee),
-        "place": build_reach_key(value.scope_type, value.project_id, value.grantee),
-        "role": value.role,
-        "scope": value.scope.key,
-        "principal": value.grantee.key,
-        "organization": value.organization_id or None,
-        "project": value.project_id or None,
-        "expires": value.expires_at,
-    }
+    def delete(self, transaction: ControlTransaction, record_id: str) -> None:
+        """Delete the value of this id, if it exists."""
+        transaction.delete(self.kind, record_id)
 
 
-ORGANIZATIONS: Final = Table(kinds.ORGANIZATION, Organization, lambda value: {})
+ORGANIZATIONS: Final = Table("organization", Organization)
 PROJECTS: Final = Table(
-    kinds.PROJECT, Project, lambda value: {"organization": value.organization_id}
+    "project",
+    Project,
+    {"organization": lambda value: value.organization_id},
+    indexes=(("organization", "id"),),
 )
 USERS: Final = Table(
-    kinds.USER,
+    "user",
     User,
-    lambda value: {"email": value.email or None, "last_seen": value.last_seen},
+    {"email": lambda value: value.email or None, "last_seen": lambda value: value.last_seen},
 )
 ROLES: Final = Table(
-    kinds.ROLE,
+    "role",
     CustomRole,
-    lambda value: {"organization": value.organization_id, "name": value.name},
+    {"organization": lambda value: value.organization_id, "name": lambda value: value.name},
+    unique=(("organization", "name"),),
+    indexes=(("organization", "id"),),
 )
-ASSIGNMENTS: Final = Table(kinds.ASSIGNMENT, Assignment, _build_assignment_keys)
-AUDIT: Final = Table(
-    kinds.AUDIT,
-    AuditEntry,
-    lambda value: {
-        "organization": value.organization_id or None,
-        "project": value.project_id or None,
-        "target": value.target,
-        "actor": value.actor,
+"""Custom roles only; the built-in ones are in `catalogue`."""
+
+ASSIGNMENTS: Final = Table(
+    "assignment",
+    Assignment,
+    {
+        "holder": lambda value: build_holder(value.scope, value.grantee),
+        "place": lambda value: build_reach_key(value.scope_type, value.project_id, value.grantee),
+        "role": lambda value: value.role,
+        "scope": lambda value: value.scope.key,
+        "principal": lambda value: value.grantee.key,
+        "organization": lambda value: value.organization_id or None,
+        "project": lambda value: value.project_id or None,
+        "expires": lambda value: value.expires_at,
     },
+    unique=(("holder", "role"),),
+    indexes=(
+        ("scope", "id"),
+        ("scope", "role"),
+        ("organization", "id"),
+        ("project", "id"),
+        ("organization", "role"),
+    ),
 )
-KEPT_ANSWERS: Final = Table(
-    kinds.IDEMPOTENCY, KeptAnswer, lambda value: {"expires": value.expires_at}
+"""`holder` is scope and principal in one text: a check is one look-up of at most eight of them.
+
+`place` is type of scope (with the project, if it is a resource) and principal: the roles of a
+principal at many scopes are one look-up too. NOTE: with two keys, the query planner might choose
+the less selective index.
+"""
+
+AUDIT: Final = Table(
+    "audit",
+    AuditEntry,
+    {
+        "organization": lambda value: value.organization_id or None,
+        "project": lambda value: value.project_id or None,
+        "target": lambda value: value.target,
+        "actor": lambda value: value.actor,
+    },
+    indexes=(
+        ("organization", "version"),
+        ("organization", "project", "version"),
+        ("organization", "project", "target", "version"),
+    ),
 )
-RETIRED: Final = Table(kinds.RETIRED, Retired, lambda value: {})
+KEPT_ANSWERS: Final = Table("idempotency", KeptAnswer, {"expires": lambda value: value.expires_at})
+"""The id is a digest of caller and key."""
+
+RETIRED: Final = Table("retired", Retired)
+"""Ids of deleted organizations and projects, which are never reused."""

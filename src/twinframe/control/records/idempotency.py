@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor
 from twinframe.control.records.documents import KEPT_ANSWERS, KeptAnswer, T, Table
 from twinframe.errors import IdempotencyMismatch, InvalidArgument
@@ -82,14 +81,12 @@ class Idempotency:
 
     def _purge(self, transaction: ControlTransaction, record_id: str, now: int) -> None:
         """Delete expired answers: a few with each new one, so that they never pile up."""
-        expired = transaction.find(
-            kinds.IDEMPOTENCY.name,
-            [Condition("expires", Comparison.AT_MOST, now)],
-            order=Order("expires"),
-            limit=_PURGED_AT_ONCE,
+        past = Condition("expires", Comparison.AT_MOST, now)
+        expired = KEPT_ANSWERS.find(
+            transaction, past, order=Order("expires"), limit=_PURGED_AT_ONCE
         )
-        for name in {record_id, *(record.id for record in expired)}:
-            transaction.delete(kinds.IDEMPOTENCY.name, name)
+        for name in {record_id, *(answer.id for answer in expired)}:
+            KEPT_ANSWERS.delete(transaction, name)
 
 
 def _build_id(actor: Actor, request: RequestKey) -> str:

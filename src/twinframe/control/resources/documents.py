@@ -6,19 +6,16 @@ All times are nanoseconds since 1970-01-01T00:00:00Z.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
-from twinframe.control.records import kinds
 from twinframe.control.records.documents import Table
 from twinframe.control.records.names import render_moment
 from twinframe.control.records.states import ResourceState
 from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.hooks.resource_types.prices import Sku
-from twinframe.storage.control import Key
 
 
 class Goal(enum.StrEnum):
@@ -131,26 +128,48 @@ class Round:
     last_at: int
 
 
-def _build_resource_keys(value: Resource) -> Mapping[str, Key]:
-    terminated = value.status is ResourceState.TERMINATED
-    return {
-        "organization": value.organization_id,
-        "project": value.project_id,
-        "status": value.status,
-        "type": value.type,
-        "present": None if terminated else value.project_id,
-        "ended": value.ended_at,
-    }
-
-
-RESOURCES: Final = Table(kinds.RESOURCE, Resource, _build_resource_keys)
-OPERATIONS: Final = Table(kinds.OPERATION, Operation, lambda value: {"resource": value.resource_id})
-RECONCILE_ITEMS: Final = Table(
-    kinds.RECONCILE_ITEMS,
-    ReconcileItem,
-    lambda value: {"due": value.due_at, "held": 1 if value.holder else 0},
+RESOURCES: Final = Table(
+    "resource",
+    Resource,
+    {
+        "organization": lambda value: value.organization_id,
+        "project": lambda value: value.project_id,
+        "status": lambda value: value.status,
+        "type": lambda value: value.type,
+        "present": lambda value: (
+            None if value.status is ResourceState.TERMINATED else value.project_id
+        ),
+        "ended": lambda value: value.ended_at,
+    },
+    indexes=(
+        ("organization", "id"),
+        ("project", "id"),
+        ("project", "status", "id"),
+        ("present", "id"),
+        ("present", "type", "id"),
+        ("status", "ended"),
+    ),
 )
-ROUNDS: Final = Table(kinds.ROUND, Round, lambda value: {})
+"""NOTE: access checks read `organization` and `project`; a project counts as empty by `status`.
+
+`present` also holds the project while the resource is not terminated; `ended` is when it became so.
+"""
+
+OPERATIONS: Final = Table(
+    "operation",
+    Operation,
+    {"resource": lambda value: value.resource_id},
+    indexes=(("resource", "id"), ("resource", "version")),
+)
+"""Ids rise with time."""
+
+RECONCILE_ITEMS: Final = Table(
+    "work",
+    ReconcileItem,
+    {"due": lambda value: value.due_at, "held": lambda value: 1 if value.holder else 0},
+    indexes=(("held", "due"),),
+)
+ROUNDS: Final = Table("round", Round)
 
 
 def build_view(resource: Resource, *, with_url: bool = True) -> dict[str, Any]:

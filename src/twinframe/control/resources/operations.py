@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from twinframe.control.records.listing import Listed, Slice, find_page
+from twinframe.control.records.listing import Listed, Slice
 from twinframe.control.records.states import ResourceState
 from twinframe.control.resources.documents import (
     OPERATIONS,
@@ -19,18 +19,13 @@ from twinframe.control.resources.documents import (
     Resource,
     Transition,
 )
-from twinframe.storage.control import (
-    Comparison,
-    Condition,
-    ControlSession,
-    ControlTransaction,
-    Order,
-)
+from twinframe.storage.control import ControlSession, ControlTransaction, Order, equal
 
 KEPT_ATTEMPTS: Final = 20
 """The number of attempts of one operation that are shown, the latest ones."""
 KEPT_OPERATIONS: Final = 500
 """The number of operations of one resource that are kept, the latest ones."""
+_LATEST: Final = Order("id", descending=True)
 
 
 def open_operation(
@@ -108,32 +103,25 @@ def note_attempt(transaction: ControlTransaction, operation_id: str, attempt: At
 
 def list_operations(session: ControlSession, resource_id: str, wanted: Slice) -> Listed[Operation]:
     """List the operations of a resource, the latest first."""
-    conditions = [Condition("resource", Comparison.EQUAL, resource_id)]
-    order = Order("id", descending=True)
-    found, part = find_page(session, OPERATIONS.kind, conditions, wanted, order)
-    total = session.count(OPERATIONS.kind, conditions)
-    return Listed(OPERATIONS.parse_all(found), total, part)
+    return OPERATIONS.list_page(session, wanted, equal("resource", resource_id), order=_LATEST)
 
 
 def forget_operations(transaction: ControlTransaction, resource_id: str) -> None:
     """Remove the history of a resource together with its tombstone."""
-    conditions = [Condition("resource", Comparison.EQUAL, resource_id)]
-    for record in transaction.find(OPERATIONS.kind, conditions):
-        transaction.delete(OPERATIONS.kind, record.id)
+    for record in transaction.find(OPERATIONS.kind, [equal("resource", resource_id)]):
+        OPERATIONS.delete(transaction, record.id)
 
 
 def _read_latest(session: ControlSession, resource_id: str) -> Operation | None:
-    found = list_operations(session, resource_id, Slice(limit=1)).items
-    return found[0] if found else None
+    return OPERATIONS.find_first(session, equal("resource", resource_id), order=_LATEST)
 
 
 def _forget_oldest(transaction: ControlTransaction, resource_id: str) -> None:
-    conditions = [Condition("resource", Comparison.EQUAL, resource_id)]
+    conditions = [equal("resource", resource_id)]
     surplus = transaction.count(OPERATIONS.kind, conditions) - KEPT_OPERATIONS
     if surplus > 0:
-        order = Order("id")
-        for record in transaction.find(OPERATIONS.kind, conditions, order=order, limit=surplus):
-            transaction.delete(OPERATIONS.kind, record.id)
+        for record in transaction.find(OPERATIONS.kind, conditions, limit=surplus):
+            OPERATIONS.delete(transaction, record.id)
 
 
 def _with_attempt(operation: Operation, attempt: Attempt | None) -> Operation:

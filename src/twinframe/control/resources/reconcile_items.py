@@ -22,6 +22,7 @@ from twinframe.storage.control import (
     ControlSession,
     ControlTransaction,
     Order,
+    equal,
 )
 
 SECOND: Final = 1_000_000_000
@@ -58,8 +59,8 @@ def set_goal(
 
 def list_life_signs(session: ControlSession) -> dict[str, LifeSign]:
     """Return fence and beat of all held work, by resource id."""
-    held = session.find(RECONCILE_ITEMS.kind, [Condition("held", Comparison.EQUAL, 1)])
-    return {item.id: (item.fence, item.beat) for item in RECONCILE_ITEMS.parse_all(held)}
+    held = RECONCILE_ITEMS.find(session, equal("held", 1))
+    return {item.id: (item.fence, item.beat) for item in held}
 
 
 def read_fences(session: ControlSession, resource_ids: Collection[str]) -> dict[str, int]:
@@ -72,23 +73,14 @@ def find_claimable(
     session: ControlSession, *, now: int, longest_pause: float, limit: int
 ) -> Sequence[ReconcileItem]:
     """Return work that is due and not held, the longest due first."""
-    free = Condition("held", Comparison.EQUAL, 0)
-    order = Order("due")
-    due = session.find(
-        RECONCILE_ITEMS.kind,
-        [free, Condition("due", Comparison.AT_MOST, now)],
-        order=order,
-        limit=limit,
-    )
+    free, order = equal("held", 0), Order("due")
+    past = Condition("due", Comparison.AT_MOST, now)
+    due = RECONCILE_ITEMS.find(session, free, past, order=order, limit=limit)
     # NOTE: `longest_pause` and a minute ahead of now: the clock was set back.
     horizon = now + int((longest_pause + 60) * SECOND)
-    odd = session.find(
-        RECONCILE_ITEMS.kind,
-        [free, Condition("due", Comparison.ABOVE, horizon)],
-        order=order,
-        limit=limit,
-    )
-    return RECONCILE_ITEMS.parse_all([*due, *odd][:limit])
+    beyond = Condition("due", Comparison.ABOVE, horizon)
+    odd = RECONCILE_ITEMS.find(session, free, beyond, order=order, limit=limit)
+    return [*due, *odd][:limit]
 
 
 def claim(

@@ -51,6 +51,8 @@ from twinframe.storage.control import (
     ControlSession,
     ControlTransaction,
     Order,
+    equal,
+    one_of,
 )
 
 NOUN: Final = "resource"
@@ -232,20 +234,20 @@ class Resources:
 
     def count_present(self, session: ControlSession, project_id: str) -> int:
         """Count the resources of a project that are not terminated."""
-        return session.count(RESOURCES.kind, [Condition("present", Comparison.EQUAL, project_id)])
+        return session.count(RESOURCES.kind, [equal("present", project_id)])
 
     def _build_conditions(self, project_id: str, wanted: ResourceFilter) -> Sequence[Condition]:
         terminated = wanted.status == ResourceState.TERMINATED
         key = "project" if terminated else "present"
-        return [Condition(key, Comparison.EQUAL, project_id), *self._build_filter(wanted)]
+        return [equal(key, project_id), *self._build_filter(wanted)]
 
     def _build_filter(self, wanted: ResourceFilter) -> Sequence[Condition]:
         conditions = []
         if wanted.status is not None:
-            conditions.append(Condition("status", Comparison.EQUAL, wanted.status))
+            conditions.append(equal("status", wanted.status))
         if wanted.type is not None:
             kind = self._types.find(wanted.type).name
-            conditions.append(Condition("type", Comparison.EQUAL, kind))
+            conditions.append(equal("type", kind))
         return conditions
 
     def _check_settings(self, stored: Resource, text: str) -> None:
@@ -266,7 +268,7 @@ class Resources:
             # SEC: one text, whatever the id's owner and state.
             raise ControlConflict(f"The id {resource_id!r} is taken; choose another.")
         forget_operations(transaction, resource_id)
-        transaction.delete(RESOURCES.kind, resource_id)
+        RESOURCES.delete(transaction, resource_id)
 
     def _ask(
         self,
@@ -307,19 +309,13 @@ def parse_status(text: str) -> ResourceState:
 
 def purge(transaction: ControlTransaction, *, before: int, limit: int) -> int:
     """Remove tombstones of resources that ended until `before`; return their number."""
-    found = transaction.find(
-        RESOURCES.kind,
-        [
-            Condition("status", Comparison.EQUAL, ResourceState.TERMINATED),
-            Condition("ended", Comparison.AT_MOST, before),
-        ],
-        order=Order("ended"),
-        limit=limit,
-    )
-    for record in found:
-        forget_operations(transaction, record.id)
-        transaction.delete(RECONCILE_ITEMS.kind, record.id)
-        transaction.delete(RESOURCES.kind, record.id)
+    terminated = equal("status", ResourceState.TERMINATED)
+    past = Condition("ended", Comparison.AT_MOST, before)
+    found = RESOURCES.find(transaction, terminated, past, order=Order("ended"), limit=limit)
+    for resource in found:
+        forget_operations(transaction, resource.id)
+        RECONCILE_ITEMS.delete(transaction, resource.id)
+        RESOURCES.delete(transaction, resource.id)
     return len(found)
 
 
@@ -343,7 +339,7 @@ def _build_lots(values: Collection[str] | None, key: str = "id") -> Iterator[Seq
         return
     ordered = sorted(values)
     for start in range(0, len(ordered), MOST_VALUES):
-        yield (Condition(key, Comparison.IN, tuple(ordered[start : start + MOST_VALUES])),)
+        yield (one_of(key, *ordered[start : start + MOST_VALUES]),)
 
 
 def _list_lots(places: ReadableScopes) -> Iterator[Sequence[Condition]]:

@@ -28,7 +28,13 @@ from twinframe.errors import TwinframeError
 from twinframe.hooks.resource_types.hosting import GraphHost, ResourceName
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
-from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    equal,
+)
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -128,10 +134,7 @@ class Rounds:
         def claim(transaction: ControlTransaction) -> bool:
             if not is_due(transaction):
                 return False
-            if ROUNDS.read(transaction, name) is None:
-                ROUNDS.insert(transaction, Round(name, now))
-            else:
-                ROUNDS.replace(transaction, Round(name, now))
+            ROUNDS.put(transaction, Round(name, now))
             return True
 
         # PERF: checked each second; a write would take the writer lock of the whole store.
@@ -186,8 +189,5 @@ async def _step(_name: str) -> None:
 
 
 def _read_page(session: ControlSession, *, after: str) -> tuple[Resource, ...]:
-    conditions = [
-        Condition("status", Comparison.EQUAL, ResourceState.RUNNING),
-        Condition("id", Comparison.ABOVE, after),
-    ]
-    return RESOURCES.parse_all(session.find(RESOURCES.kind, conditions, limit=_PAGE))
+    running = equal("status", ResourceState.RUNNING)
+    return RESOURCES.find(session, running, Condition("id", Comparison.ABOVE, after), limit=_PAGE)

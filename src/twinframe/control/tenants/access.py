@@ -14,10 +14,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from twinframe.access.permission_grammar import Grant
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor, Principal, build_principals
 from twinframe.control.records.context import ControlContext
-from twinframe.control.records.documents import ROLES, USERS, build_holder, build_reach_key
+from twinframe.control.records.documents import (
+    ASSIGNMENTS,
+    ROLES,
+    USERS,
+    build_holder,
+    build_reach_key,
+)
 from twinframe.control.records.scopes import (
     PLATFORM,
     PLATFORM_PATH,
@@ -33,7 +38,7 @@ from twinframe.control.tenants.catalogue import (
     is_within,
 )
 from twinframe.errors import ControlNotFound, PermissionMissing
-from twinframe.storage.control import Comparison, Condition, ControlSession, Record
+from twinframe.storage.control import ControlSession, Record, one_of
 
 _READ: Final[Mapping[ScopeType, str]] = {
     "organization": "organizations/read",
@@ -119,7 +124,7 @@ def find_holdings(
 ) -> Holdings:
     """Return what these principals, all of one person, hold at a scope at this moment."""
     holders = tuple(build_holder(scope, each) for scope in path.scopes for each in principals)
-    found = session.find(kinds.ASSIGNMENT.name, [Condition("holder", Comparison.IN, holders)])
+    found = session.find(ASSIGNMENTS.kind, [one_of("holder", *holders)])
     return Holdings(
         tuple(
             Holding(
@@ -168,12 +173,11 @@ def list_own_scopes(
     """
     if scope_type == "resource" and not project_id:
         mine = tuple(each.key for each in actor.principals)
-        held = session.find(kinds.ASSIGNMENT.name, [Condition("principal", Comparison.IN, mine)])
+        held = session.find(ASSIGNMENTS.kind, [one_of("principal", *mine)])
         found = [record for record in held if str(record.keys["scope"]).startswith("resource:")]
     else:
         places = tuple(build_reach_key(scope_type, project_id, each) for each in actor.principals)
-        within = [Condition("place", Comparison.IN, places)]
-        found = list(session.find(kinds.ASSIGNMENT.name, within))
+        found = list(session.find(ASSIGNMENTS.kind, [one_of("place", *places)]))
     needed = build_permission(permission)
     roles = {str(record.keys["role"]) for record in found}
     giving = {

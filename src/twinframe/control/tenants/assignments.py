@@ -10,12 +10,11 @@ import enum
 from collections.abc import Sequence
 from dataclasses import replace
 
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor, Principal
 from twinframe.control.records.context import ControlContext
-from twinframe.control.records.documents import ASSIGNMENTS, Assignment, build_holder
+from twinframe.control.records.documents import ASSIGNMENTS, USERS, Assignment, build_holder
 from twinframe.control.records.idempotency import RequestKey
-from twinframe.control.records.listing import FIRST, Listed, Slice, find_page
+from twinframe.control.records.listing import FIRST, Listed, Slice
 from twinframe.control.records.names import build_id
 from twinframe.control.records.scopes import PLATFORM, Scope, ScopePath, find_path, is_terminated
 from twinframe.control.tenants.access import (
@@ -25,21 +24,22 @@ from twinframe.control.tenants.access import (
     require_permission,
 )
 from twinframe.control.tenants.audit import AuditTrail, find_time
+from twinframe.control.tenants.catalogue import OWNER
 from twinframe.control.tenants.delegation import check_held, check_revocable
-from twinframe.control.tenants.owners import check_owner_stays
 from twinframe.control.tenants.roles import find_role_key
 from twinframe.errors import (
     ControlConflict,
     ControlNotFound,
     InvalidArgument,
+    LastOwner,
     PermissionMissing,
 )
 from twinframe.storage.control import (
-    Comparison,
     Condition,
     ControlSession,
     ControlTransaction,
-    Record,
+    equal,
+    one_of,
 )
 
 
@@ -118,23 +118,16 @@ class Assignments:
         def read(session: ControlSession) -> Listed[Assignment]:
             admission = require_permission(session, actor, scope, "access/read", now)
             conditions = _build_conditions(scope, admission, reach)
-            records, part = find_page(session, kinds.ASSIGNMENT.name, conditions, wanted)
-            total = session.count(kinds.ASSIGNMENT.name, conditions)
-            return Listed(ASSIGNMENTS.parse_all(records), total, part)
+            return ASSIGNMENTS.list_page(session, wanted, *conditions)
 
         return await self._context.runner.read(read)
 
     async def list_own(self, actor: Actor, wanted: Slice = FIRST) -> Listed[Assignment]:
         """List what the actor itself was granted, by id, including expired assignments."""
-        mine = tuple(principal.key for principal in actor.principals)
-        conditions = [Condition("principal", Comparison.IN, mine)]
-
-        def read(session: ControlSession) -> Listed[Assignment]:
-            records, part = find_page(session, kinds.ASSIGNMENT.name, conditions, wanted)
-            total = session.count(kinds.ASSIGNMENT.name, conditions)
-            return Listed(ASSIGNMENTS.parse_all(records), total, part)
-
-        return await self._context.runner.read(read)
+        mine = one_of("principal", *(principal.key for principal in actor.principals))
+        return await self._context.runner.read(
+            lambda session: ASSIGNMENTS.list_page(session, wanted, mine)
+        )
 
     async def read(self, actor: Actor, assignment_id: str) -> Assignment:
         """One assignment. Needs `access/read` at its scope, unless it is the actor's own."""
@@ -164,7 +157,7 @@ class Assignments:
             after = replace(before, expires_at=expires_at)
             ASSIGNMENTS.replace(transaction, after)
             if expires_at is not None:
-                check_owner_stays(transaction, before)
+                _check_owner_stays(transaction, before)
             AuditTrail(transaction, actor, now).add(
                 "role-assignments/update",
                 before.scope.key,
@@ -189,8 +182,8 @@ class Assignments:
                 if not admission.holdings.allow("access/write"):
                     raise PermissionMissing("access/write")
                 check_revocable(transaction, actor, [before], now)
-            transaction.delete(kinds.ASSIGNMENT.name, before.id)
-            check_owner_stays(transaction, before)
+            ASSIGNMENTS.delete(transaction, before.id)
+            _check_owner_stays(transaction, before)
             trail = AuditTrail(transaction, actor, now)
             trail.add("role-assignments/delete", before.scope.key, admission.path, before=before)
 
@@ -232,7 +225,7 @@ def withdraw_assignments(
     the principals of the former one.
     """
     for before in find_assignments(transaction, path.scopes[0]):
-        transaction.delete(kinds.ASSIGNMENT.name, before.id)
+        ASSIGNMENTS.delete(transaction, before.id)
         trail.add("role-assignments/delete", before.scope.key, path, before=before)
 
 
@@ -240,23 +233,15 @@ def find_assignments(session: ControlSession, scope: Scope) -> tuple[Assignment,
     """All assignments at a scope below the platform, and below it."""
     key = "scope" if scope.type == "resource" else scope.type
     value = scope.key if scope.type == "resource" else scope.id
-    return ASSIGNMENTS.parse_all(
-        session.find(kinds.ASSIGNMENT.name, [Condition(key, Comparison.EQUAL, value)])
-    )
+    return ASSIGNMENTS.find(session, equal(key, value))
 
 
 def find_holder(
     session: ControlSession, scope: Scope, principal: Principal, role: str
-) -> Record | None:
+) -> Assignment | None:
     """Return the assignment of this role to this principal at this scope, expired or not."""
-    found = session.find(
-        kinds.ASSIGNMENT.name,
-        [
-            Condition("holder", Comparison.EQUAL, build_holder(scope, principal)),
-            Condition("role", Comparison.EQUAL, role),
-        ],
-    )
-    return found[0] if found else None
+    holder = equal("holder", build_holder(scope, principal))
+    return ASSIGNMENTS.find_first(session, holder, equal("role", role))
 
 
 def _find(
@@ -277,13 +262,12 @@ def _find(
 
 def _build_conditions(scope: Scope, admission: Admission, reach: Reach) -> Sequence[Condition]:
     if reach is Reach.BELOW and scope.type in ("organization", "project"):
-        return [Condition(scope.type, Comparison.EQUAL, scope.id)]
+        return [equal(scope.type, scope.id)]
     if reach is Reach.BELOW and scope == PLATFORM:
         return []
     if reach is not Reach.INHERITED:
-        return [Condition("scope", Comparison.EQUAL, scope.key)]
-    readable = tuple(each.key for each in admission.list_allowed("access/read"))
-    return [Condition("scope", Comparison.IN, readable)]
+        return [equal("scope", scope.key)]
+    return [one_of("scope", *(each.key for each in admission.list_allowed("access/read")))]
 
 
 def _check_expiry(expires_at: int | None, now: int) -> None:
@@ -295,11 +279,38 @@ def _clear_holder(
     transaction: ControlTransaction, scope: Scope, principal: Principal, role: str, now: int
 ) -> None:
     """Make room for a grant: delete the same one if expired, raise if it is not."""
-    record = find_holder(transaction, scope, principal, role)
-    if record is None:
+    held = find_holder(transaction, scope, principal, role)
+    if held is None:
         return
-    if ASSIGNMENTS.parse_record(record).holds(now):
+    if held.holds(now):
         raise ControlConflict(
             f"{principal.name!r} holds the role {role.rpartition('/')[2]!r} there already."
         )
-    transaction.delete(kinds.ASSIGNMENT.name, record.id)
+    ASSIGNMENTS.delete(transaction, held.id)
+
+
+def _check_owner_stays(session: ControlSession, before: Assignment) -> None:
+    """Check that an owner stays after a change or deletion; `before` is the old assignment.
+
+    Raises `LastOwner` when it was an ownership without expiry, of an organization or the platform,
+    and none of the same is left: one without expiry, of a user who has called (an invitation may
+    never be accepted, a subject may be mistyped).
+    """
+    if not _is_lasting(before) or before.scope_type not in ("organization", "platform"):
+        return
+    left = ASSIGNMENTS.find(
+        session, equal("scope", before.scope.key), equal("role", OWNER), equal("expires", None)
+    )
+    if not any(_is_lasting(each) and session.read(USERS.kind, each.principal) for each in left):
+        raise LastOwner(
+            f"This is the last Owner of the {before.scope_type} whose role does not expire. Make "
+            "somebody else an Owner first, who has signed in already."
+        )
+
+
+def _is_lasting(assignment: Assignment) -> bool:
+    return (
+        assignment.role == OWNER
+        and assignment.expires_at is None
+        and assignment.principal_kind == "subject"
+    )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from typing import Final
 
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor
 from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import AUDIT, AuditEntry, build_object
@@ -23,7 +23,10 @@ from twinframe.storage.control import (
     ControlSession,
     ControlTransaction,
     Order,
+    equal,
 )
+
+_NEWEST: Final = Order("version", descending=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,8 @@ def find_time(session: ControlSession, now: int) -> int:
 
     The clock may have been set back since, also while the service was down.
     """
-    newest = Order("version", descending=True)
-    last = session.find(kinds.AUDIT.name, order=newest, limit=1)
-    return max([now, *(AUDIT.parse_record(each).at for each in last)])
+    last = AUDIT.find_first(session, order=_NEWEST)
+    return now if last is None else max(now, last.at)
 
 
 class AuditLog:
@@ -101,11 +103,10 @@ class AuditLog:
 
         def read(session: ControlSession) -> Listed[AuditLine]:
             conditions = _build_conditions(session, actor, scope, now)
-            total = session.count(kinds.AUDIT.name, conditions)
+            total = session.count(AUDIT.kind, conditions)
             if before is not None:
                 conditions.append(Condition("version", Comparison.BELOW, before))
-            order = Order("version", descending=True)
-            records, part = find_page(session, kinds.AUDIT.name, conditions, wanted, order)
+            records, part = find_page(session, AUDIT.kind, conditions, wanted, _NEWEST)
             lines = tuple(AuditLine(each.version, AUDIT.parse_record(each)) for each in records)
             return Listed(lines, total, part)
 
@@ -120,12 +121,12 @@ def _build_conditions(
     except ControlNotFound:
         if scope.type != "organization" or not _reads_platform(session, actor, now):
             raise
-        return [_equal("organization", scope.id)]
-    conditions = [_equal("organization", path.organization_id or None)]
+        return [equal("organization", scope.id)]
+    conditions = [equal("organization", path.organization_id or None)]
     if path.project_id:
-        conditions.append(_equal("project", path.project_id))
+        conditions.append(equal("project", path.project_id))
     if scope.type in ("resource", "service"):
-        conditions.append(_equal("target", scope.key))
+        conditions.append(equal("target", scope.key))
     return conditions
 
 
@@ -135,7 +136,3 @@ def _reads_platform(session: ControlSession, actor: Actor, now: int) -> bool:
     except PermissionMissing:
         return False
     return True
-
-
-def _equal(key: str, value: str | None) -> Condition:
-    return Condition(key, Comparison.EQUAL, value)

@@ -28,14 +28,13 @@ async def bootstrap(context: ControlContext, owner: Principal) -> Assignment:
     def apply(transaction: ControlTransaction) -> Assignment:
         now = context.clock()
         path = PLATFORM_PATH
-        record = find_holder(transaction, PLATFORM, owner, OWNER)
-        before = None if record is None else ASSIGNMENTS.parse_record(record)
+        before = find_holder(transaction, PLATFORM, owner, OWNER)
         if before is not None and before.expires_at is None:
             return before
         told = find_time(transaction, now)
         after = build_assignment(assignment_id, path, owner, OWNER, _OPERATOR, told)
         if before is not None:
-            transaction.delete(ASSIGNMENTS.kind, before.id)
+            ASSIGNMENTS.delete(transaction, before.id)
         ASSIGNMENTS.insert(transaction, after)
         AuditTrail(transaction, _OPERATOR, now).add(
             "role-assignments/create", PLATFORM.key, path, before=before, after=after

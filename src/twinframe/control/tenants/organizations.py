@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor, Principal
 from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import (
     ASSIGNMENTS,
     ORGANIZATIONS,
+    PROJECTS,
     RETIRED,
     Organization,
     Retired,
 )
 from twinframe.control.records.idempotency import RequestKey
-from twinframe.control.records.listing import FIRST, Listed, Slice, find_page
+from twinframe.control.records.listing import FIRST, Listed, Slice
 from twinframe.control.records.names import build_id, parse_id, parse_name
 from twinframe.control.records.scopes import PLATFORM, PLATFORM_PATH, Scope, ScopePath
 from twinframe.control.tenants.access import find_holdings, list_own_scopes, require_permission
@@ -29,7 +29,7 @@ from twinframe.control.tenants.catalogue import OWNER
 from twinframe.control.tenants.delegation import check_revocable
 from twinframe.control.tenants.roles import delete_roles
 from twinframe.errors import ControlConflict, ControlNotFound
-from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction
+from twinframe.storage.control import ControlSession, ControlTransaction, equal
 
 
 class Organizations:
@@ -93,9 +93,7 @@ class Organizations:
 
         def read(session: ControlSession) -> Listed[Organization]:
             if reads_everything(session, actor, "organizations/read", now):
-                records, part = find_page(session, kinds.ORGANIZATION.name, (), wanted)
-                total = session.count(kinds.ORGANIZATION.name)
-                return Listed(ORGANIZATIONS.parse_all(records), total, part)
+                return ORGANIZATIONS.list_page(session, wanted)
             own = list_own_scopes(session, actor, "organization", "organizations/read", now)
             ids = sorted({str(record.keys["organization"]) for record in own})
             page = (ORGANIZATIONS.read(session, each) for each in ids[wanted.offset : wanted.end])
@@ -144,8 +142,8 @@ class Organizations:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "organizations/delete", now).path
             before = _find(transaction, organization_id)
-            held = [Condition("organization", Comparison.EQUAL, organization_id)]
-            projects = transaction.count(kinds.PROJECT.name, held)
+            held = [equal("organization", organization_id)]
+            projects = transaction.count(PROJECTS.kind, held)
             if projects:
                 raise ControlConflict(
                     f"The organization {organization_id!r} holds {projects} projects. Delete them "
@@ -155,7 +153,7 @@ class Organizations:
             trail = AuditTrail(transaction, actor, now)
             withdraw_assignments(transaction, trail, path)
             delete_roles(transaction, organization_id)
-            transaction.delete(kinds.ORGANIZATION.name, organization_id)
+            ORGANIZATIONS.delete(transaction, organization_id)
             RETIRED.insert(transaction, Retired(scope.key, now))
             trail.add("organizations/delete", scope.key, path, before=before)
 
@@ -166,7 +164,7 @@ def check_never_used(session: ControlSession, scope: Scope) -> None:
     """Raise `ControlConflict` when an organization or project of this id exists, or once
     existed.
     """
-    used = session.read(scope.type, scope.id) or session.read(kinds.RETIRED.name, scope.key)
+    used = session.read(scope.type, scope.id) or session.read(RETIRED.kind, scope.key)
     if used is not None:
         raise ControlConflict(f"The {scope.type} id {scope.id!r} is taken.")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor
 from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import PROJECTS, RETIRED, Project, Retired
@@ -20,7 +19,7 @@ from twinframe.control.tenants.audit import AuditTrail, find_time
 from twinframe.control.tenants.delegation import check_revocable
 from twinframe.control.tenants.organizations import check_never_used, reads_everything
 from twinframe.errors import ControlConflict, ControlNotFound
-from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction
+from twinframe.storage.control import Condition, ControlSession, ControlTransaction, equal
 
 
 class Projects:
@@ -129,7 +128,7 @@ class Projects:
             check_revocable(transaction, actor, find_assignments(transaction, scope), now)
             trail = AuditTrail(transaction, actor, now)
             withdraw_assignments(transaction, trail, path)
-            transaction.delete(kinds.PROJECT.name, project_id)
+            PROJECTS.delete(transaction, project_id)
             RETIRED.insert(transaction, Retired(scope.key, now))
             trail.add("projects/delete", scope.key, path, before=before)
 
@@ -150,7 +149,7 @@ def _find_readable(
     if reads_everything(session, actor, "projects/read", now):
         if organization_id is None:
             return _EVERYTHING, ()
-        return [[Condition("organization", Comparison.EQUAL, organization_id)]], ()
+        return [[equal("organization", organization_id)]], ()
     above = list_own_scopes(session, actor, "organization", "projects/read", now)
     whole = {str(record.keys["organization"]) for record in above}
     own = list_own_scopes(session, actor, "project", "projects/read", now)
@@ -163,9 +162,7 @@ def _find_readable(
         whole &= {organization_id}
         single = {name: parent for name, parent in single.items() if parent == organization_id}
     # NOTE: one look-up an organization: each is one range of the index, read to the page's end.
-    return [[Condition("organization", Comparison.EQUAL, each)] for each in sorted(whole)], sorted(
-        single
-    )
+    return [[equal("organization", each)] for each in sorted(whole)], sorted(single)
 
 
 def _build_page(
@@ -174,32 +171,25 @@ def _build_page(
     single: Sequence[str],
     wanted: Slice,
 ) -> Listed[Project]:
-    total = len(single) + sum(session.count(kinds.PROJECT.name, each) for each in whole)
+    total = len(single) + sum(session.count(PROJECTS.kind, each) for each in whole)
     if len(whole) == 1 and not single:
-        records = session.find(
-            kinds.PROJECT.name, whole[0], offset=wanted.offset, limit=wanted.limit
-        )
+        records = session.find(PROJECTS.kind, whole[0], offset=wanted.offset, limit=wanted.limit)
         return Listed(PROJECTS.parse_all(records), total, wanted)
     found = [
-        record
-        for each in whole
-        for record in session.find(kinds.PROJECT.name, each, limit=wanted.end)
+        record for each in whole for record in session.find(PROJECTS.kind, each, limit=wanted.end)
     ]
     found += [
         record
         for name in single[: wanted.end]
-        if (record := session.read(kinds.PROJECT.name, name)) is not None
+        if (record := session.read(PROJECTS.kind, name)) is not None
     ]
     found.sort(key=lambda record: record.id)
     return Listed(PROJECTS.parse_all(found[wanted.offset : wanted.end]), total, wanted)
 
 
 def _count_resources(session: ControlSession, project_id: str) -> int:
-    inside = Condition("project", Comparison.EQUAL, project_id)
-    gone = Condition("status", Comparison.EQUAL, ResourceState.TERMINATED)
-    return session.count(kinds.RESOURCE.name, [inside]) - session.count(
-        kinds.RESOURCE.name, [inside, gone]
-    )
+    inside, gone = equal("project", project_id), equal("status", ResourceState.TERMINATED)
+    return session.count("resource", [inside]) - session.count("resource", [inside, gone])
 
 
 def _find(session: ControlSession, project_id: str) -> Project:

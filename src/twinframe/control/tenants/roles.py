@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor
 from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import (
@@ -16,7 +15,7 @@ from twinframe.control.records.documents import (
     build_role_key,
 )
 from twinframe.control.records.idempotency import RequestKey
-from twinframe.control.records.listing import FIRST, Listed, Slice, find_page
+from twinframe.control.records.listing import FIRST, Listed, Slice
 from twinframe.control.records.names import build_id, parse_id, parse_name
 from twinframe.control.records.scopes import Scope
 from twinframe.control.tenants.access import require_permission
@@ -26,11 +25,10 @@ from twinframe.control.tenants.delegation import check_held, check_revocable, li
 from twinframe.errors import ControlConflict, ControlNotFound, InvalidArgument
 from twinframe.errors.nearest import render_hint
 from twinframe.storage.control import (
-    Comparison,
-    Condition,
     ControlSession,
     ControlTransaction,
     RecordConflict,
+    equal,
 )
 
 
@@ -88,14 +86,11 @@ class Roles:
     ) -> Listed[CustomRole]:
         """List the custom roles of an organization by their ids. Needs `roles/read` there."""
         now = self._context.clock()
-        conditions = [Condition("organization", Comparison.EQUAL, organization_id)]
 
         def read(session: ControlSession) -> Listed[CustomRole]:
             scope = Scope("organization", organization_id)
             require_permission(session, actor, scope, "roles/read", now)
-            records, part = find_page(session, kinds.ROLE.name, conditions, wanted)
-            total = session.count(kinds.ROLE.name, conditions)
-            return Listed(ROLES.parse_all(records), total, part)
+            return ROLES.list_page(session, wanted, equal("organization", organization_id))
 
         return await self._context.runner.read(read)
 
@@ -175,10 +170,10 @@ class Roles:
             check_revocable(transaction, actor, held, now)
             trail = AuditTrail(transaction, actor, now)
             for assignment in held:
-                transaction.delete(kinds.ASSIGNMENT.name, assignment.id)
+                ASSIGNMENTS.delete(transaction, assignment.id)
                 target = assignment.scope.key
                 trail.add("role-assignments/delete", target, path, before=assignment)
-            transaction.delete(kinds.ROLE.name, before.id)
+            ROLES.delete(transaction, before.id)
             trail.add("roles/delete", f"role:{before.id}", path, before=before)
 
         await self._context.runner.write(apply)
@@ -193,7 +188,7 @@ def find_role_key(session: ControlSession, organization_id: str, role: str) -> s
         return role
     # SEC: only this organization's roles are searched, so that others cannot be found by trying.
     key = build_role_key(organization_id, role)
-    if organization_id and session.read(kinds.ROLE.name, key) is not None:
+    if organization_id and session.read(ROLES.kind, key) is not None:
         return key
     hint = render_hint(role, BUILT_IN_ROLES, "Built in are")
     raise InvalidArgument(f"There is no role {role[:100]!r} here. {hint}")
@@ -201,9 +196,8 @@ def find_role_key(session: ControlSession, organization_id: str, role: str) -> s
 
 def delete_roles(transaction: ControlTransaction, organization_id: str) -> None:
     """Delete all custom roles of an organization that is removed."""
-    conditions = [Condition("organization", Comparison.EQUAL, organization_id)]
-    for record in transaction.find(kinds.ROLE.name, conditions):
-        transaction.delete(kinds.ROLE.name, record.id)
+    for role in ROLES.find(transaction, equal("organization", organization_id)):
+        ROLES.delete(transaction, role.id)
 
 
 def _find(session: ControlSession, organization_id: str, role: str) -> CustomRole:
@@ -214,16 +208,13 @@ def _find(session: ControlSession, organization_id: str, role: str) -> CustomRol
 
 
 def _find_holders(session: ControlSession, role: CustomRole) -> tuple[Assignment, ...]:
-    conditions = [
-        Condition("organization", Comparison.EQUAL, role.organization_id),
-        Condition("role", Comparison.EQUAL, role.id),
-    ]
-    return ASSIGNMENTS.parse_all(session.find(kinds.ASSIGNMENT.name, conditions))
+    organization = equal("organization", role.organization_id)
+    return ASSIGNMENTS.find(session, organization, equal("role", role.id))
 
 
 def _check_free(session: ControlSession, organization_id: str, role: str) -> None:
     key = build_role_key(organization_id, role)
-    if role in BUILT_IN_ROLES or session.read(kinds.ROLE.name, key) is not None:
+    if role in BUILT_IN_ROLES or session.read(ROLES.kind, key) is not None:
         raise ControlConflict(f"The role id {role!r} is taken.")
 
 

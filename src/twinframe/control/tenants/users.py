@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import (
     Actor,
     Principal,
@@ -17,18 +16,13 @@ from twinframe.control.records.actors import (
 )
 from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import ASSIGNMENTS, USERS, Assignment, User
-from twinframe.control.records.listing import FIRST, Listed, Slice, find_page
+from twinframe.control.records.listing import FIRST, Listed, Slice
 from twinframe.control.records.scopes import PLATFORM, find_path
 from twinframe.control.tenants.access import require_permission
 from twinframe.control.tenants.assignments import find_holder
 from twinframe.control.tenants.audit import AuditTrail
 from twinframe.errors import ControlNotFound, PermissionMissing
-from twinframe.storage.control import (
-    Comparison,
-    Condition,
-    ControlSession,
-    ControlTransaction,
-)
+from twinframe.storage.control import ControlSession, ControlTransaction, equal
 
 _SEEN_AGAIN = 3600 * 1_000_000_000
 """NOTE: `last_seen` is exact to an hour, so that most requests write nothing."""
@@ -102,8 +96,7 @@ class Users:
 
         def read(session: ControlSession) -> Listed[User]:
             require_permission(session, actor, PLATFORM, "users/read", now)
-            records, part = find_page(session, kinds.USER.name, (), wanted)
-            return Listed(USERS.parse_all(records), session.count(kinds.USER.name), part)
+            return USERS.list_page(session, wanted)
 
         return await self._context.runner.read(read)
 
@@ -121,8 +114,7 @@ def _clear_email(transaction: ControlTransaction, actor: Actor, email: str) -> N
     former owner.
     """
     if email:
-        conditions = [Condition("email", Comparison.EQUAL, email)]
-        for user in USERS.parse_all(transaction.find(kinds.USER.name, conditions)):
+        for user in USERS.find(transaction, equal("email", email)):
             if user.id != actor.subject:
                 USERS.replace(transaction, replace(user, email=""))
 
@@ -130,8 +122,7 @@ def _clear_email(transaction: ControlTransaction, actor: Actor, email: str) -> N
 def _find_invitations(session: ControlSession, invited: Principal) -> tuple[Assignment, ...]:
     if not invited.name:
         return ()
-    conditions = [Condition("principal", Comparison.EQUAL, invited.key)]
-    return ASSIGNMENTS.parse_all(session.find(kinds.ASSIGNMENT.name, conditions))
+    return ASSIGNMENTS.find(session, equal("principal", invited.key))
 
 
 def _accept(
@@ -141,14 +132,13 @@ def _accept(
     counts.
     """
     subject = Principal("subject", actor.subject)
-    transaction.delete(kinds.ASSIGNMENT.name, invitation.id)
+    ASSIGNMENTS.delete(transaction, invitation.id)
     accepted = replace(invitation, principal_kind="subject", principal=actor.subject)
-    record = find_holder(transaction, invitation.scope, subject, invitation.role)
-    if record is not None:
-        held = ASSIGNMENTS.parse_record(record)
+    held = find_holder(transaction, invitation.scope, subject, invitation.role)
+    if held is not None:
         if not _outlasts(invitation, held):
             accepted = held
-        transaction.delete(kinds.ASSIGNMENT.name, held.id)
+        ASSIGNMENTS.delete(transaction, held.id)
     ASSIGNMENTS.insert(transaction, accepted)
     path = find_path(transaction, invitation.scope)
     if path is not None:

@@ -11,7 +11,6 @@ from typing import Final, TypeVar, cast
 import pytest
 
 from twinframe.storage.control import (
-    Comparison,
     Condition,
     ControlSession,
     ControlStore,
@@ -37,16 +36,6 @@ KINDS: Final = (THING, PLAIN)
 def build_thing(record_id: str, body: bytes = b"{}", version: int = 0, **keys: Key) -> Record:
     """A thing with these keys."""
     return Record(THING.name, record_id, body, keys, version)
-
-
-def equal(key: str, value: Key) -> Condition:
-    """The key has this value."""
-    return Condition(key, Comparison.EQUAL, value)
-
-
-def one_of(key: str, *values: Key) -> Condition:
-    """The key has one of these values."""
-    return Condition(key, Comparison.IN, values)
 
 
 def run(store: ControlStore, function: ControlWriteFunction[T]) -> T:

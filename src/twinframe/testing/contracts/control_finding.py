@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from twinframe.storage.control import Comparison, Condition, ControlStore, Key, Order
+from twinframe.storage.control import Comparison, Condition, ControlStore, Key, Order, equal, one_of
 from twinframe.testing.contracts.control_base import (
     ControlContract,
     build_thing,
-    equal,
     insert,
-    one_of,
     read_ids,
     reading,
 )

@@ -17,6 +17,8 @@ from twinframe.storage.control import (
     Order,
     Record,
     RecordConflict,
+    equal,
+    one_of,
 )
 from twinframe.testing.contracts.base import EXACT
 from twinframe.testing.contracts.control_base import (
@@ -24,9 +26,7 @@ from twinframe.testing.contracts.control_base import (
     THING,
     ControlContract,
     build_thing,
-    equal,
     insert,
-    one_of,
     read_ids,
     reading,
     run,

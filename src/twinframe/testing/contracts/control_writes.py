@@ -20,6 +20,7 @@ from twinframe.storage.control import (
     Record,
     RecordConflict,
     RecordKind,
+    equal,
 )
 from twinframe.testing.contracts.control_base import (
     KINDS,
@@ -27,7 +28,6 @@ from twinframe.testing.contracts.control_base import (
     THING,
     ControlContract,
     build_thing,
-    equal,
     insert,
     read_ids,
     reading,

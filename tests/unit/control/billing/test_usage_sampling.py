@@ -15,7 +15,6 @@ from twinframe.control.billing.months import Month
 from twinframe.control.billing.rounds import MeterUnreadable, UsageSampler
 from twinframe.control.billing.spans import SPANS
 from twinframe.control.billing.usage import USAGE, Measured, Sample, Usage, record_sample
-from twinframe.control.records import kinds
 from twinframe.control.records.runner import ControlRunner
 from twinframe.errors import ControlNotFound
 from twinframe.hooks.resource_types.hosting import ResourceName
@@ -189,7 +188,7 @@ def test_what_is_gone_is_not_measured_and_its_successor_begins_at_zero(
     world.now += HOUR * SECOND
     assert world.sample() == (1, 0)  # the boat alone
 
-    run(world.runner.write(lambda work: work.delete(kinds.RESOURCE.name, "canoe")))
+    run(world.runner.write(lambda work: work.delete("resource", "canoe")))
     world.bring_up("canoe", incarnation="two")
     world.meters.shown["canoe"] = Usage(1, 60, 0, 0)
     assert world.sample() == (1, 0)

@@ -15,9 +15,8 @@ from twinframe.access.gate import AuditEntry, Gate
 from twinframe.access.permissions import Caller
 from twinframe.control.billing.offers import build_offers
 from twinframe.control.http.application import build_control_application
-from twinframe.control.plane import ControlPlane
+from twinframe.control.plane import RECORD_KINDS, ControlPlane
 from twinframe.control.records.actors import Principal
-from twinframe.control.records.kinds import RECORD_KINDS
 from twinframe.control.records.runner import ControlRunner
 from twinframe.control.resources.guarded import forget_access
 from twinframe.control.resources.provisioner import Provisioner

@@ -11,7 +11,7 @@ from typing import Any, cast
 import orjson
 
 from tests.unit.control.tenants.access_world import SECOND, START, InlineControlRunner, run
-from twinframe.control.records import kinds
+from twinframe.control.plane import RECORD_KINDS
 from twinframe.control.records.documents import ORGANIZATIONS, PROJECTS, Organization, Project
 from twinframe.control.records.listing import FIRST, Slice
 from twinframe.control.records.runner import ControlRunner
@@ -91,7 +91,7 @@ class World:
 
     def __init__(self, folder: Path, store: ControlStore | None = None) -> None:
         self.store = store or MemoryControlStore()
-        self.store.open(kinds.RECORD_KINDS)
+        self.store.open(RECORD_KINDS)
         self.runner = InlineControlRunner(self.store)
         self.now = START
         self.monotonic = 0.0

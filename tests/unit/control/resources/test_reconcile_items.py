@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 import pytest
 
 from tests.unit.control.tenants.access_world import SECOND, START
-from twinframe.control.records import kinds
+from twinframe.control.plane import RECORD_KINDS
 from twinframe.control.resources.documents import RECONCILE_ITEMS, Goal, ReconcileItem
 from twinframe.control.resources.provisioner import LifeWatch
 from twinframe.control.resources.reconcile_items import (
@@ -35,7 +35,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.store = MemoryControlStore()
-        self.store.open(kinds.RECORD_KINDS)
+        self.store.open(RECORD_KINDS)
 
     def do(self, work: Callable[[ControlTransaction], T]) -> T:
         (outcome,) = self.store.write([cast("ControlWriteFunction[object]", work)])

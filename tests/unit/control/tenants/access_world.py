@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from twinframe.control.records import kinds
+from twinframe.control.plane import RECORD_KINDS
 from twinframe.control.records.actors import Actor, Principal
 from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import Assignment
@@ -94,7 +94,7 @@ class World:
 
     def __init__(self, store: ControlStore | None = None, *, open_to_all: bool = False) -> None:
         self.store = store or MemoryControlStore()
-        self.store.open(kinds.RECORD_KINDS)
+        self.store.open(RECORD_KINDS)
         self.runner = InlineControlRunner(self.store)
         self.now = START
         self.context = ControlContext(cast("ControlRunner", self.runner), lambda: self.now)
@@ -124,14 +124,14 @@ class World:
     ) -> None:
         """A resource as far as access knows it."""
         record = Record(
-            kinds.RESOURCE.name,
+            "resource",
             resource_id,
             b"{}",
             {"organization": organization, "project": project, "status": status},
         )
 
         def apply(transaction: ControlTransaction) -> None:
-            transaction.delete(kinds.RESOURCE.name, resource_id)
+            transaction.delete("resource", resource_id)
             transaction.insert(record)
 
         run(self.runner.write(apply))

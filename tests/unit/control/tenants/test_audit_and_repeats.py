@@ -24,7 +24,6 @@ from tests.unit.control.tenants.access_world import (
     build_store,
     run,
 )
-from twinframe.control.records import kinds
 from twinframe.control.records.actors import Actor
 from twinframe.control.records.idempotency import RequestKey, parse_request_key
 from twinframe.control.records.listing import Slice
@@ -176,7 +175,7 @@ def test_expired_answers_do_not_pile_up(world: World) -> None:
     for number in range(2):
         request = RequestKey(f"later-{number}", "f")
         run(world.roles.create(ANN, "acme", f"S{number}", ["query/read"], request=request))
-    assert world.runner.session.count(kinds.IDEMPOTENCY.name) == 2
+    assert world.runner.session.count("idempotency") == 2
 
 
 @pytest.mark.parametrize("key", ["", "a b", "é", "a" * 256, "a\n"])
