@@ -30,7 +30,7 @@ from twinframe.http.exchange import Receive, Scope, Send
 from twinframe.http.guard import Guard
 from twinframe.mcp.app import McpEndpoint
 from twinframe.settings import McpSettings, ServerSettings, Settings
-from twinframe_auth_claims.provider import ClaimsProvider
+from twinframe_auth_claims.plugin import ClaimsProvider
 
 TOKEN = b"Bearer fixture"
 CALLER = Caller("suite", {"permissions": ["mcp/*"]}, scopes=frozenset(("mcp:tools",)))

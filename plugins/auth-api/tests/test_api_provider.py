@@ -26,11 +26,10 @@ from twinframe.testing.scripted_service import (
     always,
     render_reply,
 )
-from twinframe_auth_api.address import render_url
 from twinframe_auth_api.client import _load_trust
 from twinframe_auth_api.errors import AnswerRefusedError
 from twinframe_auth_api.plugin import twinframe_findings, twinframe_permission_provider
-from twinframe_auth_api.provider import ApiProvider
+from twinframe_auth_api.provider import ApiProvider, render_url
 from twinframe_auth_api.settings import ApiProviderSettings
 
 GOOD = render_reply({"permissions": ["models/read", "query/*"]})

@@ -15,7 +15,7 @@ from twinframe.hooks.manager import build_manager
 from twinframe.hooks.seams import PERMISSION_PROVIDER
 from twinframe.model.values import JsonValue
 from twinframe.settings import AuthorizationSettings
-from twinframe_auth_claims.provider import ClaimsProvider, find_claim
+from twinframe_auth_claims.plugin import ClaimsProvider, find_claim
 
 
 def read(claims: dict[str, JsonValue], name: str = "permissions") -> set[str]:

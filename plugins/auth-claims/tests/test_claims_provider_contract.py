@@ -13,7 +13,7 @@ from twinframe.testing.permission_contract import (
     OpenFailing,
     PermissionProviderContract,
 )
-from twinframe_auth_claims.provider import ClaimsProvider
+from twinframe_auth_claims.plugin import ClaimsProvider
 
 WRONG: Mapping[str, JsonValue] = {
     "a number": 5,

@@ -76,3 +76,16 @@ def _write_copy(installation: Installation, graph: str, target: Path) -> None:
         backups.back_up(target)
     finally:
         store.close()
+
+
+graph_option = click.option(
+    "--graph", default="", metavar="ID", help="A hosted graph; else the service's own."
+)
+
+
+def find_store(installation: Installation, graph: str) -> str:
+    """Return the name of the store of a hosted graph; empty is the service's own.
+
+    Raises `InvalidArgument` for a graph that is not hosted here.
+    """
+    return find_entry(build_catalog(installation.settings), graph).store if graph else ""

@@ -13,16 +13,39 @@ from typing import IO, Final
 import click
 from rich.progress import Progress as Bar
 
+from twinframe.cli.backup import find_store, graph_option
 from twinframe.cli.console import config_option
-from twinframe.cli.export_triples import SYNTAXES, export_triples
-from twinframe.cli.hosted import find_store, graph_option
 from twinframe.cli.progress import open_bar, progress_option
 from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.transfer.sections import Section
-from twinframe.hooks.installation import load_installation
+from twinframe.hooks.installation import Installation, load_installation
 from twinframe.runtime.files import rename_durably, sync_open
 from twinframe.service import open_graph
 from twinframe.storage.backups import making_file
+from twinframe.storage.triples import GRAPH_SYNTAXES, Content, Syntax
+
+SYNTAXES: Final = {syntax.name: syntax for syntax in GRAPH_SYNTAXES}
+"""The formats by their name in the option and in the parameter `format` of GET /export."""
+
+
+async def export_triples(
+    installation: Installation, store: str, syntax: Syntax, out: IO[bytes]
+) -> int:
+    """Write the stored graph of this name; return the number of bytes.
+
+    Raises the errors of an export: `Unsupported` without a plugin that writes RDF, and the limits
+    of `Export__Timeout` and `Export__MaxBytes`.
+    """
+    size = 0
+    async with open_graph(installation, store) as opened:
+        stream = await opened.triples.export_graph(syntax, Content.ALL)
+        try:
+            while piece := await stream.read():
+                size += out.write(piece)
+        finally:
+            await stream.close()
+    return size
+
 
 STDIO: Final = "-"
 NDJSON: Final = "ndjson"

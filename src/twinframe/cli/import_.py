@@ -15,9 +15,9 @@ import click
 from rich.progress import Progress as Bar
 from rich.progress import TaskID
 
+from twinframe.cli.backup import find_store, graph_option
 from twinframe.cli.console import config_option, write_error, write_problems
 from twinframe.cli.export import STDIO
-from twinframe.cli.hosted import find_store, graph_option
 from twinframe.cli.progress import open_bar, progress_option
 from twinframe.errors import TwinframeError
 from twinframe.graph.transfer.log import ImportLog

@@ -23,8 +23,7 @@ from twinframe.http.errors import BodyTooLarge, ErrorAnswer, HttpError, build_an
 from twinframe.http.exchange import SCOPE_KEY, Exchange, Receive, Scope, Send
 from twinframe.mcp.guard import AccessGuard, acting_as
 from twinframe.mcp.hosts import Header, Hosts, build_cors_headers, build_refusal, find_header
-from twinframe.mcp.inbound import read_body, repeat_body
-from twinframe.mcp.outbound import Outbound
+from twinframe.mcp.messages import Outbound, read_body, repeat_body
 from twinframe.mcp.relay import OwnerGone, Relay
 from twinframe.mcp.sessions import Sessions, TooManyCalls, TooManySessions
 from twinframe.mcp.sse import MESSAGES, SseTransport

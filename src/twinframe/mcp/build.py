@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 
 from twinframe.access.gate import Audit, Gate
 from twinframe.access.rates import CallerRates
@@ -43,3 +44,12 @@ def build_mcp(
 def build_stdio(graph: Graph, settings: Settings, audit: Audit | None) -> Server[Any]:
     """Build the MCP server for the user who started the process, who may do everything."""
     return build_server(graph, settings, OpenAccess(audit))
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Serve the process's standard input and output until the input ends.
+
+    NOTE: meanwhile both are redirected for all other code: accidental prints go to standard error.
+    """
+    async with stdio_server() as (reader, writer):
+        await server.run(reader, writer, server.create_initialization_options())

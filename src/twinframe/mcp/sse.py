@@ -23,7 +23,7 @@ from twinframe.http.errors import ErrorAnswer
 from twinframe.http.exchange import Message, Receive, Scope, Send
 from twinframe.http.guard import write_answer
 from twinframe.mcp.guard import CARRIED_KEY, GRAPH
-from twinframe.mcp.inbound import read_body, repeat_body, wants_answer
+from twinframe.mcp.messages import read_body, repeat_body, wants_answer
 from twinframe.mcp.sessions import Session
 
 MESSAGES = "/messages"

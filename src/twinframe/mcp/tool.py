@@ -1,5 +1,9 @@
 """The description of a tool: name, texts, schemas, permissions and function; `tools` has the
 tools.
+
+Deletions need the etag of the object, or an explicit confirmation. NOTE: an elicitation would ask
+the user, but stateless transports cannot carry one, so it cannot be the only way. Clients that ask
+their user do so because of the tool's `destructiveHint`.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from twinframe.graph import Graph
 from twinframe.mcp.access import ToolAccess
 from twinframe.mcp.arguments import Arguments, build_schema
 from twinframe.mcp.budget import Budget, Shortening
+from twinframe.mcp.errors import NotConfirmed
 from twinframe.model.json import JsonLimits
 from twinframe.model.values import JsonValue
 from twinframe.settings import McpSettings, Settings
@@ -131,4 +136,14 @@ def _build_annotations(effect: Effect) -> ToolAnnotations:
         destructive_hint=effect is not Effect.ADD,
         idempotent_hint=effect is not Effect.ADD,
         open_world_hint=False,
+    )
+
+
+def require_confirmation(if_match: str | None, *, confirmed: bool) -> None:
+    """Raise `NotConfirmed` unless one of the two is given. `*` is no etag that was read."""
+    if confirmed or (if_match is not None and if_match.strip() != "*"):
+        return
+    raise NotConfirmed(
+        "A deletion cannot be undone. Give if_match with the $etag that you read, or confirm: true "
+        "when the user wants it. dry_run: true shows what would go."
     )

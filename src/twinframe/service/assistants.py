@@ -138,7 +138,7 @@ async def serve_stdio(installation: Installation, graph: Graph) -> bool:
     server = load_mcp("twinframe.mcp.build").build_stdio(
         graph, installation.settings, None if log is None else log.add
     )
-    serving = asyncio.create_task(load_mcp("twinframe.mcp.stdio").serve_stdio(server))
+    serving = asyncio.create_task(load_mcp("twinframe.mcp.build").serve_stdio(server))
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

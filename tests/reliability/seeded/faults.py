@@ -314,7 +314,7 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "everybody-may": (("twinframe.access.gate", allow_everybody),),
     "held-for-a-while-is-held": (("twinframe.control.tenants.access", hold_for_good),),
     "addresses-are-lowered": (("twinframe.control.records.actors", lower_addresses),),
-    "own-graph-by-its-id": (("twinframe_auth_api.address", ask_by_id_alone),),
+    "own-graph-by-its-id": (("twinframe_auth_api.provider", ask_by_id_alone),),
     "import-forgets": (("twinframe_storage_sqlite.transaction", drop_relationships),),
     "full-looks-damaged": (("twinframe_storage_sqlite.errors", call_full_damaged),),
     "reopen-at-once": (("twinframe_storage_rdf.engines.oxigraph", reopen_at_once),),

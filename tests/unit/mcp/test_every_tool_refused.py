@@ -33,7 +33,7 @@ from twinframe.mcp.build import build_mcp
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
 from twinframe.storage.memory import MemoryStore
-from twinframe_auth_claims.provider import ClaimsProvider
+from twinframe_auth_claims.plugin import ClaimsProvider
 
 METADATA = "http://127.0.0.1:8082/.well-known/oauth-protected-resource"
 DATA = ("digitaltwins/*", "models/*", "query/*")

@@ -28,7 +28,7 @@ from twinframe.mcp.access import (
 )
 from twinframe.mcp.app import McpEndpoint
 from twinframe.settings import Settings
-from twinframe_auth_claims.provider import ClaimsProvider
+from twinframe_auth_claims.plugin import ClaimsProvider
 
 MODERN = "2026-07-28"
 HOST = "127.0.0.1:8082"

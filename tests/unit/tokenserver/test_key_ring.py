@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinframe.errors import ConfigurationError
+from twinframe.tokenserver.application import render_jwks
 from twinframe.tokenserver.key_ring import (
     MARGIN_SECONDS,
     KeyRing,
@@ -20,7 +21,6 @@ from twinframe.tokenserver.key_ring import (
     render_ring,
     rotate,
 )
-from twinframe.tokenserver.metadata import render_jwks
 from twinframe.tokenserver.signing_keys import Algorithm, build_signing_key, build_thumbprint
 
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)

@@ -8,18 +8,54 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from cachetools import TLRUCache
 
 from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.model.values import JsonValue
-from twinframe_auth_api.address import render_url
 from twinframe_auth_api.breaker import CircuitBreaker
 from twinframe_auth_api.client import OK, BoundedClient
 from twinframe_auth_api.credentials import ClientCredentials, Credentials, FixedToken
 from twinframe_auth_api.errors import AnswerRefusedError, UserRefusedError
 from twinframe_auth_api.flights import Flights
 from twinframe_auth_api.settings import ApiProviderSettings
+
+LONGEST_SUBJECT = 1024
+"""Characters. OpenID Connect Core 1.0, section 2, allows 255; and each may be kept in the cache."""
+
+
+def render_url(settings: ApiProviderSettings, subject: str, resource: str = "") -> str:
+    """Build the URL to ask about `subject`. Raises `AnswerRefusedError` if the subject does not
+    fit.
+
+    `resource` is the hosted graph in question; empty means the service's own graph, which the
+    settings name. SEC: `graph=service` then distinguishes the service's own graph from a hosted
+    graph of that name, whose id a tenant has chosen.
+
+    SEC: a subject is data of the token's issuer; it must not be able to name another path.
+    """
+    if subject in ("", ".", ".."):
+        raise AnswerRefusedError(f"the subject {subject!r} cannot be asked for")
+    if len(subject) > LONGEST_SUBJECT:
+        raise AnswerRefusedError(f"the subject is longer than {LONGEST_SUBJECT} characters")
+    endpoint = settings.check_endpoint
+    name = resource or settings.resource_name
+    filled = endpoint.replace("{userId}", _encode(subject)).replace("{resourceName}", _encode(name))
+    if filled == endpoint:
+        filled += "&" if "?" in endpoint else "?"
+        filled += f"scopeType=resource&scopeId={_encode(name)}"
+        filled += f"&userId={_encode(subject)}" + ("" if resource else "&graph=service")
+    return settings.base_url + filled
+
+
+def _encode(text: str) -> str:
+    # NOTE: the braces of a later placeholder are encoded too, so nothing is replaced twice.
+    try:
+        return quote(text, safe="")
+    except UnicodeEncodeError as error:
+        raise AnswerRefusedError("the subject is not valid Unicode") from error
+
 
 _LOG = logging.getLogger(__name__)
 _NONE: Final[frozenset[str]] = frozenset()

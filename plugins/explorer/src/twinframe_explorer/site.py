@@ -1,4 +1,4 @@
-"""The explorer as a site: serves the page, its files and `configuration.json`.
+"""The explorer as a site: the page, its files, `configuration.json` and `language.json`.
 
 Every path below the site that names no file gets the page, which renders its own views.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,10 +16,93 @@ import orjson
 
 from twinframe.errors import SettingsError
 from twinframe.hooks.sites import Content, ServiceFacts, Site, SiteRequest, build_content
-from twinframe_explorer.configuration import build_configuration, build_sign_in
+from twinframe.model.values import JsonValue
+from twinframe.query.cypher.vocabulary import (
+    Vocabulary,
+    build_cypher_vocabulary,
+    build_vendor_vocabulary,
+)
 from twinframe_explorer.files import HASHED, PACKAGED, read_assets
-from twinframe_explorer.language import render_language
 from twinframe_explorer.settings import ORIGIN, ExplorerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """How people sign in: a public client of an issuer, with Authorization Code and PKCE."""
+
+    authority: str
+    client_id: str
+    scopes: tuple[str, ...]
+    audience: str
+
+
+def build_sign_in(settings: ExplorerSettings, service: ServiceFacts) -> SignIn | None:
+    """Return how people sign in; None where no sign-in is needed, or where they paste a token."""
+    authority = settings.authority or service.authority
+    if not (service.takes_tokens and settings.client_id and authority):
+        return None
+    needed = ("openid", *service.scopes, *(service.control_scopes if service.control else ()))
+    return SignIn(
+        authority,
+        settings.client_id,
+        settings.scopes or tuple(dict.fromkeys(needed)),
+        settings.audience or service.audience,
+    )
+
+
+def build_configuration(
+    settings: ExplorerSettings, service: ServiceFacts, base: str
+) -> dict[str, JsonValue]:
+    """The document, in the form of `Configuration` of the page's `api/types`."""
+    sign_in = build_sign_in(settings, service)
+    return {
+        "version": service.version,
+        "base": base,
+        "authentication": service.asks,
+        "signIn": None
+        if sign_in is None
+        else {
+            "authority": sign_in.authority,
+            "clientId": sign_in.client_id,
+            "scopes": list(sign_in.scopes),
+            "audience": sign_in.audience,
+        },
+        "audience": service.audience,
+        "controlAudience": service.control_audience,
+        "control": service.control or None,
+        "hosting": service.hosting,
+        "events": service.events,
+        "heartbeat": service.heartbeat,
+    }
+
+
+def render_language() -> bytes:
+    """The document, in the form of `LanguageWords` of the page's `api/types`."""
+    return orjson.dumps(
+        {
+            "cypher": _build_dialect(build_cypher_vocabulary()),
+            "adt": _build_dialect(build_vendor_vocabulary()),
+        }
+    )
+
+
+def _build_dialect(vocabulary: Vocabulary) -> JsonValue:
+    return {
+        "keywords": list(vocabulary.keywords),
+        "refused": list(vocabulary.refused),
+        "functions": [
+            {
+                "name": word.name,
+                "signature": word.signature,
+                "documentation": word.documentation,
+                "group": word.group,
+                "aliases": list(word.aliases),
+                "aggregate": word.aggregate,
+            }
+            for word in vocabulary.functions
+        ],
+    }
+
 
 PATH: Final = "/explorer"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from twinframe.control.billing.account_requests import AccountDraft
 from twinframe.control.billing.accounts import (
     ACCOUNTS,
+    AccountDraft,
     AccountScope,
     BillingAccount,
     close_account,

@@ -19,8 +19,8 @@ from twinframe.access.gate import Gate
 from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntry
 from twinframe.control.hosting.endpoint import TooManyConnections
 from twinframe.control.hosting.journal import GraphJournal, Unwritten
-from twinframe.control.hosting.load import SharedCount
 from twinframe.control.hosting.quotas import GraphQuotas, QuotaRunner, SharedCounter
+from twinframe.control.hosting.slots import SharedCount
 from twinframe.control.hosting.unfinished import UnfinishedMark, is_left
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph

@@ -1,20 +1,22 @@
 """The context of the control plane's responders, and the admission of requests to them.
 
-The use cases decide permissions, in the transaction of the change.
+Verified credentials become an actor here. The use cases decide permissions, in the transaction of
+the change.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
 from falcon.asgi import Request, Response
 
 from twinframe.access.gate import Gate
+from twinframe.access.permissions import Caller
 from twinframe.access.rates import CallerRates
-from twinframe.control.http.callers import build_actor, find_kind
 from twinframe.control.plane import ControlPlane
-from twinframe.control.records.actors import Actor
+from twinframe.control.records.actors import Actor, ActorKind
 from twinframe.errors import Unauthenticated
 from twinframe.http.access import build_request_info
 from twinframe.http.api_context import ApiContext
@@ -23,6 +25,7 @@ from twinframe.http.operations import Route
 from twinframe.http.parameters import check_query
 from twinframe.http.rates import find_control_kind, limit_responder
 from twinframe.http.routing import BoundResponder
+from twinframe.model.values import JsonValue
 from twinframe.settings import ControlSettings
 
 _CHECK: Final = "Permissions_Check"
@@ -103,3 +106,33 @@ def choose_limited(limited: BoundResponder, free: BoundResponder) -> BoundRespon
 def read_actor(request: Request) -> Actor:
     """Return the actor of this request."""
     return cast("Actor", request.context.actor)
+
+
+def build_actor(caller: Caller, request_id: str, *, trust_emails: bool) -> Actor:
+    """Build the actor of these credentials.
+
+    SEC: an email counts if its issuer says that it is verified, or if all of the issuer's are
+    (`trust_emails`): invitations go to the caller that shows their address.
+    """
+    claims = caller.claims
+    email = claims.get("email")
+    verified = claims.get("email_verified", trust_emails) in (True, "true")
+    return Actor(
+        caller.subject,
+        email if isinstance(email, str) and verified else "",
+        find_kind(caller),
+        request_id,
+    )
+
+
+def find_kind(caller: Caller) -> ActorKind:
+    """Return whether it is a user or a program of its own.
+
+    SPEC: RFC 9068 section 2.2: without a resource owner the subject is the client itself. Some
+    issuers say so by the grant's type, or write `<client>@clients`.
+    """
+    claims: Mapping[str, JsonValue] = caller.claims
+    client = caller.subject.removesuffix("@clients")
+    is_client = client in (claims.get("client_id"), claims.get("azp"))
+    is_client = is_client or claims.get("gty") in ("client-credentials", "client_credentials")
+    return "service" if is_client else "user"

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import orjson
 from falcon.asgi import Request, Response
 
-from twinframe.control.billing.account_requests import parse_account
-from twinframe.control.billing.accounts import build_account_object
+from twinframe.control.billing.accounts import build_account_object, parse_account
 from twinframe.control.billing.months import Month, find_month, parse_month, read_seconds
 from twinframe.control.billing.prices import UNITS, PriceBook
 from twinframe.control.billing.usage import Measured

@@ -17,8 +17,7 @@ from twinframe.graph.models.outlines import (
 from twinframe.graph.twins.observation import WriteCases
 from twinframe.mcp.arguments import Arguments, DryRun, JsonObject, Limit, ModelId, Token
 from twinframe.mcp.budget import Fetched
-from twinframe.mcp.confirmation import require_confirmation
-from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
+from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output, require_confirmation
 from twinframe.mcp.tools.querying import add_notes
 from twinframe.model.ids import build_model_name
 from twinframe.model.pages import PageRequest

@@ -13,8 +13,7 @@ from twinframe.errors import InvalidArgument, LimitExceeded, QueryInvalid, Query
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.mcp.arguments import Arguments, FullValues, Limit, Parameters, Token
 from twinframe.mcp.budget import Fetched, Taken
-from twinframe.mcp.components import find_misplaced, found_nothing
-from twinframe.mcp.corrections import correct_names
+from twinframe.mcp.corrections import correct_names, find_misplaced, found_nothing
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
 from twinframe.model.values import JsonValue
 from twinframe.query.language import detect_language, parse_query

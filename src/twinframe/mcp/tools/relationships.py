@@ -25,9 +25,8 @@ from twinframe.mcp.arguments import (
     TwinId,
 )
 from twinframe.mcp.budget import Fetched
-from twinframe.mcp.confirmation import require_confirmation
 from twinframe.mcp.names import warn_of_relationships
-from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
+from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output, require_confirmation
 from twinframe.mcp.tools.querying import add_notes
 from twinframe.mcp.tools.twins import READ_RELATIONSHIPS, WRITTEN, build_written
 from twinframe.model.pages import PageRequest

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import orjson
 from pydantic import Field
 
-from twinframe.errors import RelationshipsNotDeleted
+from twinframe.errors import InvalidArgument, RelationshipsNotDeleted
+from twinframe.graph.models.outlines import Outlines
 from twinframe.graph.twins.observation import WriteCases
 from twinframe.graph.twins.removal import read_relationship_keys
 from twinframe.mcp.arguments import (
@@ -26,14 +29,99 @@ from twinframe.mcp.arguments import (
 )
 from twinframe.mcp.budget import Fetched
 from twinframe.mcp.changes import fit_changes, hide_changes, name_action, render_changes
-from twinframe.mcp.confirmation import require_confirmation
 from twinframe.mcp.errors import clean_text
 from twinframe.mcp.names import find_models, list_some
-from twinframe.mcp.search import build_search, find_matches
-from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
+from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output, require_confirmation
 from twinframe.mcp.tools.querying import add_notes
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, StoredDocument
+
+_MOST_WORDS: Final = 5
+_MOST_PROPERTIES: Final = 25
+_TEXT: Final = "string"
+_LONGEST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search: its words, the searched properties, the query and its values."""
+
+    words: tuple[str, ...]
+    properties: tuple[str, ...]
+    query: str
+    parameters: Mapping[str, JsonValue]
+
+
+def build_search(outlines: Outlines, text: str, model_ids: frozenset[str]) -> Search:
+    """Build the search for twins that contain each word of `text` in id or text properties.
+
+    It searches the 25 properties that most interfaces have. SEC: words are passed as parameters;
+    only names of stored models are written into the query, quoted.
+    """
+    words = tuple(dict.fromkeys(text.lower().split()))
+    if not words:
+        raise InvalidArgument("search_text holds no word.")
+    if len(words) > _MOST_WORDS:
+        raise InvalidArgument(f"search_text has {len(words)} words; at most {_MOST_WORDS} count.")
+    properties = _choose_properties(outlines, model_ids)
+    members = ["t.`$dtId`", *(f"t.{quote(name)}" for name in properties)]
+    conditions = [
+        "(" + " OR ".join(f"toLower({member}) CONTAINS $w{at}" for member in members) + ")"
+        for at in range(len(words))
+    ]
+    if model_ids:
+        labels = "|".join(map(quote, sorted(model_ids)))
+        pattern = f"MATCH (t:{labels})"
+    else:
+        pattern = "MATCH (t:Twin)"
+    return Search(
+        words,
+        properties,
+        f"{pattern} WHERE {' AND '.join(conditions)} RETURN t",
+        {f"w{at}": word for at, word in enumerate(words)},
+    )
+
+
+def find_matches(row: dict[str, dict[str, JsonValue]], search: Search) -> bytes:
+    """Render a hit as JSON: the twin's id and model, its name, and the other members that
+    matched.
+    """
+    twin = row["t"]
+    metadata = twin["$metadata"]
+    hit: dict[str, JsonValue] = {
+        "twin_id": twin["$dtId"],
+        "model_id": metadata.get("$model") if isinstance(metadata, dict) else None,
+    }
+    for name in dict.fromkeys(["name", *search.properties]):
+        value = twin.get(name)
+        if isinstance(value, str) and (
+            name == "name" or any(word in value.lower() for word in search.words)
+        ):
+            hit[name] = value[:_LONGEST]
+    return orjson.dumps(hit)
+
+
+def quote(name: str) -> str:
+    """Render a name for a query."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def _choose_properties(outlines: Outlines, model_ids: frozenset[str]) -> tuple[str, ...]:
+    """List names of text properties, those of most interfaces first; of these models, if any."""
+    seen = Counter[str]()
+    for model_id in outlines.interfaces:
+        ancestors = outlines.list_ancestors(model_id)
+        if model_ids and model_ids.isdisjoint(ancestors):
+            continue
+        seen.update(
+            one.name
+            for outline, _ in outlines.list_contents(model_id)
+            for one in outline.properties
+            if one.schema == _TEXT
+        )
+    ranked = sorted(seen, key=lambda name: (name != "name", -seen[name], name))
+    return tuple(ranked[:_MOST_PROPERTIES])
+
 
 READ_TWINS: Final = "digitaltwins/read"
 READ_RELATIONSHIPS: Final = "digitaltwins/relationships/read"

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import cast
 
 from tests.unit.control.tenants.access_world import ANN, SECOND, World, run
-from twinframe.control.billing.account_requests import AccountDraft
-from twinframe.control.billing.accounts import BillingAccount
+from twinframe.control.billing.accounts import AccountDraft, BillingAccount
 from twinframe.control.billing.billing import Billing
 from twinframe.control.billing.months import Month
 from twinframe.control.billing.offers import build_offers

@@ -18,8 +18,7 @@ from tests.unit.control.tenants.access_world import (
     SECOND,
     run,
 )
-from twinframe.control.billing.account_requests import AccountDraft, parse_account
-from twinframe.control.billing.accounts import build_account_object
+from twinframe.control.billing.accounts import AccountDraft, build_account_object, parse_account
 from twinframe.control.billing.billing import Billing
 from twinframe.control.billing.months import Month
 from twinframe.control.billing.spans import SPANS

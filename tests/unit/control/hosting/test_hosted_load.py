@@ -8,12 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from twinframe.control.hosting.load import SharedCount
+from twinframe.control.hosting.slots import SharedCount
 
 _HOLDER = """
 import sys
 from pathlib import Path
-from twinframe.control.hosting.load import SharedCount
+from twinframe.control.hosting.slots import SharedCount
 count = SharedCount(Path(sys.argv[1]), 2)
 print(sum(count.enter(int(sys.argv[2])) for _ in range(int(sys.argv[3]))), flush=True)
 sys.stdin.readline()
