@@ -85,7 +85,8 @@ def _mask(value: object) -> object:
 
 
 def _render_section(model: type[Section], path: KeyPath, note: str) -> list[str]:
-    lines = [f"## {'.'.join(path)}", "", (getdoc(model) or "").partition("\n\n")[0]]
+    title = ".".join(path).replace("<", "\\<")  # else it is read as an HTML tag
+    lines = [f"## {title}", "", (getdoc(model) or "").partition("\n\n")[0]]
     if note:
         lines += ["", note]
     keys = read_keys(model).values()
