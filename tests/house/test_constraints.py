@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import distribution, distributions
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -51,7 +53,17 @@ def list_installed() -> dict[str, str]:
     return found
 
 
+def is_current() -> bool:
+    """Whether this environment was set up with the extra `dev` of today."""
+    project = tomllib.loads((FILE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = project["project"]["optional-dependencies"]["dev"]
+    known = {Requirement(text).name for text in distribution("twinframe").requires or ()}
+    return {Requirement(text).name for text in wanted} <= known
+
+
 def test_every_package_of_a_fresh_environment_is_pinned_to_the_version_it_has() -> None:
+    if not is_current():
+        pytest.skip("this environment is older than pyproject.toml: make setup")
     pins = {
         canonicalize_name(pin.name): str(pin.specifier)
         for pin in read_pins()
