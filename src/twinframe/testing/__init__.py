@@ -2,8 +2,8 @@
 
 A driver's tests inherit `twinframe.testing.storage_contract.GraphStoreContract` and, where it keeps
 control records, `twinframe.testing.control_contract.SharedControlStoreContract`; a permission
-provider's `twinframe.testing.permission_contract.PermissionProviderContract`. A query engine is
-tested with `twinframe.testing.query_law.QueryLaw`.
+provider's `twinframe.testing.permission_contract.PermissionProviderContract`; those of a query
+engine `twinframe.testing.query_contract.QueryEngineContract`.
 """
 
 import importlib.util
@@ -23,6 +23,7 @@ pytest.register_assert_rewrite(
     "twinframe.testing.contracts",
     "twinframe.testing.control_contract",
     "twinframe.testing.permission_contract",
+    "twinframe.testing.query_contract",
     "twinframe.testing.query_law",
     "twinframe.testing.storage_contract",
 )

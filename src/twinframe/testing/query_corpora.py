@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from twinframe.testing.null_corpora import NULLS
+
 PARAMETERS: dict[str, Any] = {
     "i": 1,
     "s": "foo",
@@ -22,6 +24,10 @@ PARAMETERS: dict[str, Any] = {
     "big": 2**63 - 1,
     "id": "a",
     "ids": ["a", "c", "zz"],
+    "id_c": "c",
+    "id_e": "e",
+    "id_l": "l",
+    "id_nope": "nope",
 }
 SCALARS = [
     "1",
@@ -407,12 +413,186 @@ JUNCTIONS = tuple(
         b=("true", "false", "t.s = 'foo'", "t.x", "t.s IS NULL", "t.nope", "(false AND t.s)"),
     )
 )
-CONDITIONS = (
-    "MATCH (t) RETURN t.$dtId AS i, CASE WHEN t.<a> THEN 1 ELSE 2 END AS v",
-    "MATCH (t) WHERE CASE WHEN t.<a> THEN true ELSE null END RETURN t.$dtId AS i",
-    "MATCH (t) WHERE CASE WHEN t.<a> THEN null END RETURN t.$dtId AS i",
-    "MATCH (t) WHERE t.s = 'foo' RETURN CASE WHEN t.<a> THEN 1 WHEN t.s THEN 2 END = 'a' AS v",
-    "MATCH (t) RETURN [y IN [t.<a>] WHERE y | 1] AS v",
-    "MATCH (a)-[r]->(t) WHERE a.<a> AND t.s = 'bar' AND r.w > 0 RETURN a.$dtId AS i",
-    "MATCH (a)-[r]->(t) WHERE (a.<a> OR t.flag) AND r.w = 1 RETURN a.$dtId AS i",
+CONDITIONS = tuple(
+    build_each(
+        "MATCH (t) RETURN t.$dtId AS i, CASE WHEN t.<a> THEN 1 ELSE 2 END AS v",
+        "MATCH (t) WHERE CASE WHEN t.<a> THEN true ELSE null END RETURN t.$dtId AS i",
+        "MATCH (t) WHERE CASE WHEN t.<a> THEN null END RETURN t.$dtId AS i",
+        "MATCH (t) WHERE t.s = 'foo' RETURN CASE WHEN t.<a> THEN 1 WHEN t.s THEN 2 END = 'a' AS v",
+        "MATCH (t) RETURN [y IN [t.<a>] WHERE y | 1] AS v",
+        "MATCH (a)-[r]->(t) WHERE a.<a> AND t.s = 'bar' AND r.w > 0 RETURN a.$dtId AS i",
+        "MATCH (a)-[r]->(t) WHERE (a.<a> OR t.flag) AND r.w = 1 RETURN a.$dtId AS i",
+        a=("flag", "x", "s", "nope"),
+    )
 )
+LEFT_OUT = tuple(
+    build_filtered(
+        "t.$dtId <o> (<f>)",
+        "null <o> (<f>)",
+        "(<f>) <o> t.nope",
+        "t.nope <o> (<f>)",
+        "t.s <o> (<f>)",
+        "CASE t.$dtId WHEN (<f>) THEN true END",
+        "(<f>) IN []",
+        "(<f>) IN null",
+        "t.$dtId IN ['a', 'b', <f>]",
+        "size(['a'] + [<f>] + t.nope) > 0",
+        "is_string(<f>)",
+        "t.nope IS NULL XOR (<f>)",
+        "replace(t.s, null, toString(<f>)) = 'a'",
+        "[<f>][null..] IS NULL",
+        "sqrt([][<f>]) IS NULL",
+        "any(z IN (<f>) WHERE t.nope)",
+        o=("=", "<>", "<", "STARTS WITH", "ENDS WITH", "CONTAINS", "+", "%"),
+        f=("t.s = t.list.k", "t.list.k IS NULL", "t.x + 1", "COUNT { (t)-->(u) WHERE u.x }"),
+    )
+)
+"""The types, a null or a check of the other operand decide; the error of `<f>` is not left out."""
+WALKS_BETWEEN = tuple(
+    build_each(
+        "MATCH (a)<d>(b) WHERE a.$dtId = 'a' RETURN b.$dtId AS b",
+        "MATCH (a)<d>(b) WHERE b.$dtId = 'a' RETURN a",
+        "MATCH (a:Room)<d>(b) RETURN a, b",
+        "MATCH (x)-[q]->(a), (a)<d>(b) RETURN x, q, b",
+        "MATCH (x)-[q]->(a) MATCH (a)<d>(b) RETURN count(*) AS n, count(b.s) AS m",
+        "MATCH (a)<d>(a) RETURN a",
+        "MATCH (a)<d>(b) RETURN a.$dtId AS a, b.$dtId AS b",
+        "MATCH (a) OPTIONAL MATCH (a)<d>(b) RETURN a.$dtId AS a, b.$dtId AS b",
+        "MATCH (a {`$dtId`: 'r1'})<d>(b) RETURN a.$dtId AS a, count(*) AS n",
+        "MATCH (a) WHERE EXISTS { (b {`$dtId`: 'r1'})<d>(c) } RETURN a.$dtId AS a",
+        "MATCH (a) OPTIONAL MATCH (a)<d>(b:Room) RETURN a, b",
+        "MATCH (a) WHERE EXISTS { (a)<d>(:Room) } RETURN a",
+        "MATCH (a) WHERE EXISTS { (a)<d>(a) } RETURN a",
+        d=(
+            pattern.replace("<n>", length)
+            for pattern in (
+                *("-[<n>]->", "<-[:has<n>]-", "-[<n>]-", "-[:has|feeds<n>]-", "-[:has<n>]->"),
+            )
+            for length in ("*1..3", "*0..2", "*2", "*0..0", "*..2", "*3..2", "*", "*0..")
+        ),
+    )
+)
+"""Walks of which only the ends are asked for."""
+SHORTEST = tuple(
+    build_each(
+        "MATCH p = shortestPath((a {`$dtId`: '<a>'})<d>(b {`$dtId`: '<b>'})) "
+        "RETURN length(p) AS n, length(p) AS m",
+        "MATCH p = allShortestPaths((a:Twin {`$dtId`: '<a>'})<d>(b {`$dtId`: $id_<b>})) "
+        "RETURN p, nodes(p) AS n, relationships(p) AS r, length(p) AS l",
+        a=("a", "b", "k"),
+        b=("c", "e", "l", "nope"),
+        d=("-[*..4]->", "<-[:has*1..3]-", "-[:has|feeds|isPartOf*..5]-", "-[*0..2]-"),
+    )
+)
+"""Shortest paths between two twins of which the ids are known."""
+COMPOSED = (
+    "MATCH (a)-[r]->(b) RETURN [a, r, b.x, null, [1, 'a']] AS l, {k: a, m: {n: b.s}} AS m",
+    "MATCH p = (a)-[r]->(b)<--(c) RETURN p, nodes(p) AS n, relationships(p) AS r, length(p) AS l",
+    "MATCH p = (a) RETURN p, length(p) AS n ORDER BY n LIMIT 100",
+    "MATCH (a) OPTIONAL MATCH p = (a)-[:feeds]->(b) RETURN a, p, nodes(p) AS n, length(p) AS l",
+    "MATCH (a) OPTIONAL MATCH p = (a)-[:feeds]->(b) RETURN a, [a, p] AS l, {p: p, b: b} AS m",
+    "MATCH (a)-[r]-(b) WITH a, [r, b.s] AS l RETURN a.$dtId AS i, l",
+    "MATCH ()-[r]->() RETURN startNode(r) AS a, endNode(r).s AS s, [endNode(r)] AS l",
+    "OPTIONAL MATCH (:Nope)-[r]->() RETURN startNode(r) AS a, startNode(r) IS NULL AS n, [r] AS l",
+    "MATCH (a)-[r:has]->(b) WHERE length([1]) = 1 OR a = startNode(r) RETURN a",
+    "MATCH (a) WITH a, startNode(null) AS s RETURN a, s",
+    "MATCH (a)-[r]->() WITH DISTINCT endNode(r) AS e MATCH (e)-[q]->(c) RETURN e, q, c",
+    "CALL { MATCH (t) RETURN t ORDER BY t.$dtId LIMIT 3 } MATCH (t)-->(u) RETURN t, u.s AS s",
+    "MATCH (a) CALL { OPTIONAL MATCH (n:Nope) RETURN n } RETURN a, n, n.s AS s",
+)
+"""Lists, maps, paths and ends of relationships."""
+KNOWN = (
+    "RETURN all(x IN [1, 2, null] WHERE x > 1) AS a, reduce(s = 0, x IN [1, 2] | s + x) AS r",
+    "WITH [1, [2, 'a'], {k: null}] AS l RETURN l, l[1..] AS s, l[1][1] AS e, size(l) AS n",
+    "WITH {a: 1, b: {c: 'x'}} AS m RETURN m, m.a AS a, m.b.c AS c, m.nope AS n, keys(m) AS k",
+    "WITH [3, 1, 2] AS l MATCH (t) WHERE t.x IN l RETURN t.$dtId AS i, l",
+    "WITH {x: 1} AS m MATCH (t {x: m.x})-[r]->(u) RETURN t, m, u ORDER BY u.$dtId LIMIT 100",
+    "UNWIND range(1, 3) AS x MATCH (t {x: x}) RETURN x, t",
+    "WITH [1, 2] AS l UNWIND l + [null] AS x RETURN x, l",
+    "WITH [1] AS l, 2 AS n MATCH (t) RETURN l, n, count(*) AS c, max(t.s) AS m",
+    "WITH [1] AS l MATCH (t:Nope) RETURN l, count(*) AS c",
+    "WITH [1] AS l MATCH (t) WITH DISTINCT l, t.$metadata.$model AS m RETURN l, m",
+    "WITH [1] AS l MATCH (t) OPTIONAL MATCH (t)-->(u) WHERE u.x IN l RETURN t, u, l[0] AS o",
+    "WITH [1, 2] AS l MATCH (t) WHERE EXISTS { MATCH (t)-->(u) WHERE u.x IN l } RETURN t, l",
+    "MATCH (t) WITH t, toUpper('foo') AS f WHERE toLower(f) = t.s RETURN t, f + '!' AS g",
+    "MATCH (t) WHERE t.x > 7 % 4 - 3 RETURN t.$dtId AS i, 2 ^ 3 AS p, toString(1.5) AS s",
+    "MATCH (t) WITH t SKIP 0 LIMIT 3 WITH t, [1] AS l RETURN count(t) AS n, l",
+    "CALL { WITH [1, 2] AS l RETURN l } MATCH (t) RETURN t.$dtId AS i, l[0] AS o",
+    "WITH null AS l UNWIND l AS x RETURN x",
+)
+"""Lists, maps and values that are the same in all rows."""
+COUNTS = (
+    "MATCH (t) RETURN count(*) AS n",
+    "MATCH (t:Room) RETURN count(*) AS n",
+    "MATCH (t:Room) RETURN count(t) AS n, count(*) AS m, count(DISTINCT t) AS o",
+    "MATCH (t:!Room|Sensor) RETURN count(*) AS n",
+    "MATCH (t:Nothing) RETURN count(*) AS n",
+    "MATCH (t:Room) RETURN count(*) + 1 AS n",
+    "MATCH (t) WHERE t:Room OR t:Sensor RETURN count(*) AS n",
+    "MATCH (t) WHERE digitaltwins.is_of_model(t, 'dtmi:ex:Space;1') RETURN count(*) AS n",
+    "MATCH (t:Space) WHERE NOT is_of_model(t, 'dtmi:ex:Room;1', true) RETURN count(*) AS n",
+    "MATCH (t:Space) RETURN t.$metadata.$model AS m, count(*) AS n",
+    "MATCH (t) WITH t.$metadata.$model AS m, count(t) AS n WHERE n > 1 RETURN m ORDER BY m",
+    "MATCH ()-[r]->() RETURN count(r) AS n",
+    "MATCH ()-[:has|feeds]->() RETURN count(*) AS n",
+    "MATCH (a)<-[r]-(b) RETURN type(r) AS name, count(*) AS n",
+    "MATCH ()-[:nothing]->() RETURN count(*) AS n",
+    "MATCH (t:Nothing) RETURN t.$metadata.$model AS m, count(*) AS n",
+    "SELECT COUNT() FROM DIGITALTWINS",
+    "SELECT COUNT() FROM DIGITALTWINS T WHERE IS_OF_MODEL(T, 'dtmi:ex:Room;1')",
+    "SELECT COUNT() FROM DIGITALTWINS WHERE $metadata.$model = 'dtmi:ex:Room;1'",
+    "SELECT COUNT() FROM RELATIONSHIPS WHERE $relationshipName = 'has'",
+    "MATCH (t:Room) RETURN count(*) AS n UNION ALL MATCH ()-[:has]->() RETURN count(*) AS n",
+)
+"""Counts of whole sets: a store may keep them."""
+READ_COUNTS = (
+    "MATCH (t) RETURN count(t.x) AS n",
+    "MATCH (t) WHERE t.x = 1 RETURN count(*) AS n",
+    "MATCH (t {$dtId: 'a'}) RETURN count(*) AS n",
+    "MATCH (t) RETURN t.s AS s, count(*) AS n",
+    "MATCH (t) RETURN count(*) AS n, max(t.s) AS m",
+    "MATCH (t) RETURN t, count(*) AS n",
+    "MATCH (t), (u) RETURN count(*) AS n",
+    "MATCH (a)-[r]->(a) RETURN count(*) AS n",
+    "MATCH (a)-[r]-(b) RETURN count(*) AS n",
+    "MATCH (:Room)-[r]->() RETURN count(*) AS n",
+    "MATCH ()-[r {w: 1}]->() RETURN count(*) AS n",
+    "MATCH ()-[r]->()-[q]->() RETURN count(*) AS n",
+    "MATCH (t) OPTIONAL MATCH (t)-[r]->() RETURN count(r) AS n",
+    "OPTIONAL MATCH (t:Room) RETURN count(*) AS n, count(t) AS m",
+    "MATCH (t) WHERE EXISTS { (t)-->() } RETURN count(*) AS n",
+    "MATCH (t:Room) WITH t LIMIT 2 RETURN count(*) AS n",
+    "MATCH (t) UNWIND [1, 2] AS i RETURN count(*) AS n",
+)
+"""Counts of which no store keeps the result."""
+
+CORPORA: dict[str, tuple[str, ...]] = {
+    "comparisons": COMPARISONS,
+    "memberships": MEMBERSHIPS,
+    "strings": STRINGS,
+    "logic": LOGIC,
+    "arithmetic": ARITHMETIC,
+    "type-tests": TYPE_TESTS,
+    "models": MODELS,
+    "patterns": PATTERNS,
+    "walks": WALKS,
+    "walks-between": WALKS_BETWEEN,
+    "aggregates": AGGREGATES,
+    "counts": COUNTS,
+    "read-counts": READ_COUNTS,
+    "values": VALUES,
+    "optionals": OPTIONALS,
+    "subplans": SUBPLANS,
+    "others": OTHERS,
+    "paths": PATHS,
+    "shortest": SHORTEST,
+    "calls": CALLS,
+    "correlated-calls": CORRELATED_CALLS,
+    "junctions": JUNCTIONS,
+    "conditions": CONDITIONS,
+    "left-out": LEFT_OUT,
+    "composed": COMPOSED,
+    "known": KNOWN,
+    "nulls": NULLS,
+}
+"""The texts by theme; `ORDERS` are apart, because the order of their rows is compared too."""

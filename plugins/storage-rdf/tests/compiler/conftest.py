@@ -1,21 +1,15 @@
-"""Small graphs as triples, and the law that compiled SPARQL is held to. No tests."""
+"""Small graphs as triples, and the law that compiled SPARQL is held to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import pytest
 
-from twinframe.storage.memory import MemoryStore
-from twinframe.testing.query_law import (
-    ODD_EDGES,
-    ODD_TWINS,
-    Answer,
-    LawGraph,
-    QueryLaw,
-    write_graph,
-)
+from twinframe.storage.base import GraphSession
+from twinframe.testing.query_law import LawGraph, QueryLaw, open_stored
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
@@ -25,44 +19,29 @@ from twinframe_storage_rdf.store import RdfStore
 NAMES = GraphNames("test")
 
 
-def build_graph(
+def open_graph(
     twins: Sequence[Any], edges: Sequence[Any], engine: Engine | None = None
-) -> LawGraph:
-    """The graph as triples in `engine`, and in the reference store."""
-    store = RdfStore(engine or OxigraphEngine(), NAMES, shared=False)
-    reference = MemoryStore()
-    for each in (store, reference):
-        each.open()
-        write_graph(each, twins, edges)
-    return LawGraph(store.session(), reference.session())
+) -> AbstractContextManager[GraphSession]:
+    """The graph as triples in `engine`."""
+    return open_stored(RdfStore(engine or OxigraphEngine(), NAMES, shared=False), twins, edges)
 
 
 @pytest.fixture(scope="session")
-def law() -> Callable[..., Answer]:
-    """`law(text, graph, parameters)` asserts that SPARQL and evaluator answer alike."""
-    return QueryLaw(SparqlQueryEngine(NAMES)).check
+def query_law() -> Iterator[QueryLaw]:
+    """The law of this engine."""
+    law = QueryLaw(SparqlQueryEngine(NAMES), open_graph)
+    yield law
+    law.close()
 
 
 @pytest.fixture(scope="session")
-def odd_graph() -> LawGraph:
+def odd_graph(query_law: QueryLaw) -> LawGraph:
     """Thirteen twins whose properties hold what typing gets wrong, and a few cycles."""
-    return build_graph(ODD_TWINS, ODD_EDGES)
+    return query_law.odd
 
 
-@pytest.fixture(scope="session")
-def plain_graph() -> LawGraph:
-    """The twins without numbers that look alike, lists and maps: what is guarded runs here."""
-    kept = ("b", "c", "e", "f", "l", "1")
-    twins = [
-        (name, model, {"s": contents["s"], "flag": contents.get("flag"), "x": at + 0.5})
-        for at, (name, model, contents) in enumerate(ODD_TWINS)
-        if name in kept
-    ]
-    edges = [edge for edge in ODD_EDGES if edge[0] in kept and edge[2] in kept]
-    return build_graph(twins, edges)
-
-
-@pytest.fixture(scope="session")
-def make_graph() -> Callable[..., LawGraph]:
+@pytest.fixture
+def make_graph(query_law: QueryLaw) -> Iterator[Callable[..., LawGraph]]:
     """`make_graph([(id, model, contents), ...], [(source, name, target, contents), ...])`."""
-    return build_graph
+    with ExitStack() as opened:
+        yield lambda twins, edges: opened.enter_context(query_law.open(twins, edges))

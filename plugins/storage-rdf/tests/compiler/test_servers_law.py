@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -11,26 +12,20 @@ import pytest
 from twinframe.query.language import parse_query
 from twinframe.query.plan.optimize import optimize
 from twinframe.query.plan.split import split
-from twinframe.storage.memory import MemoryStore
-from twinframe.testing import query_corpora
-from twinframe.testing.query_corpora import PARAMETERS
+from twinframe.testing.query_corpora import CORPORA, ORDERS, PARAMETERS
 from twinframe.testing.query_law import (
     ODD_EDGES,
     ODD_TWINS,
+    EdgeSketch,
     LawGraph,
     QueryLaw,
     TwinSketch,
-    write_graph,
+    open_stored,
 )
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.plugin import twinframe_query_engine
 
-CORPORA = tuple(
-    tuple(found)
-    for name, found in vars(query_corpora).items()
-    if name.isupper() and name not in ("PARAMETERS", "SCALARS")
-)
 STRUCTURAL = (
     "MATCH (t:Room) RETURN t",
     "MATCH (a)-[r:has]->(b)-->(c) RETURN a, r, c.$dtId AS c",
@@ -49,26 +44,32 @@ TWINS = orjson.loads(orjson.dumps(ODD_TWINS).replace(rb"\u0000", b""))
 """NOTE: Virtuoso takes no text with the character U+0000."""
 
 
-def open_law(server: Any) -> Iterator[tuple[QueryLaw, LawGraph]]:
-    """The law for this server, and the odd graph on it."""
-    store, reference = build_store(server.build_settings(), "law"), MemoryStore()
-    for each in (store, reference):
-        each.open()
-        write_graph(each, TWINS, ODD_EDGES)
+@contextmanager
+def open_law(
+    server: Any,
+    name: str,
+    twins: Sequence[TwinSketch] = TWINS,
+    edges: Sequence[EdgeSketch] = ODD_EDGES,
+) -> Iterator[tuple[QueryLaw, LawGraph]]:
+    """The law for this server, and this graph on it."""
+    store = build_store(server.build_settings(), name)
     engine = twinframe_query_engine(store=store)
     assert isinstance(engine, SparqlQueryEngine)
-    yield QueryLaw(engine), LawGraph(store.session(), reference.session())
-    store.close()
+    law = QueryLaw(engine, lambda twins, edges: open_stored(store, twins, edges))
+    with law.open(twins, edges) as graph:
+        yield law, graph
 
 
 @pytest.fixture(scope="module")
 def virtuoso_law(virtuoso: Any) -> Iterator[tuple[QueryLaw, LawGraph]]:
-    yield from open_law(virtuoso)
+    with open_law(virtuoso, "law") as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
 def oxigraph_law(oxigraph_server: Any) -> Iterator[tuple[QueryLaw, LawGraph]]:
-    yield from open_law(oxigraph_server)
+    with open_law(oxigraph_server, "law") as opened:
+        yield opened
 
 
 @pytest.fixture(params=["virtuoso_law", "oxigraph_law"])
@@ -82,7 +83,7 @@ def test_what_is_compiled_for_a_server_it_answers_as_the_evaluator_does(
 ) -> None:
     law, graph = server_law
     compiled = 0
-    for texts in CORPORA:
+    for texts in (*CORPORA.values(), ORDERS):
         for text in texts[:: max(1, len(texts) // 12)]:
             compiled += law.check(text, graph, PARAMETERS, lenient=True).declined is None
     assert compiled > 20
@@ -100,17 +101,10 @@ def test_patterns_ids_and_counts_are_compiled_for_every_server(
 def test_long_ids_are_ordered_by_their_text(name: str, request: pytest.FixtureRequest) -> None:
     ids = [f"{'the-same-beginning-' * 5}{at * 7 % 20}" for at in range(20)]
     twins: list[TwinSketch] = [(x, "dtmi:ex:Room;1", {}) for x in ids]
-    settings = request.getfixturevalue(name).build_settings()
-    store, reference = build_store(settings, "order"), MemoryStore()
-    for each in (store, reference):
-        each.open()
-        write_graph(each, twins, [])
-    engine = twinframe_query_engine(store=store)
-    assert isinstance(engine, SparqlQueryEngine)
-    graph = LawGraph(store.session(), reference.session())
-    for text in ("MATCH (t) RETURN t.$dtId AS i ORDER BY i", "MATCH (t) RETURN t ORDER BY t DESC"):
-        assert QueryLaw(engine).check(text, graph, ordered=True).declined is None
-    store.close()
+    texts = ("MATCH (t) RETURN t.$dtId AS i ORDER BY i", "MATCH (t) RETURN t ORDER BY t DESC")
+    with open_law(request.getfixturevalue(name), "order", twins, ()) as (law, graph):
+        for text in texts:
+            assert law.check(text, graph, ordered=True).declined is None
 
 
 def test_a_condition_that_a_server_gets_wrong_stays_above_its_pattern(

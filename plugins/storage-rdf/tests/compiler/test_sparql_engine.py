@@ -21,6 +21,7 @@ from twinframe.query.plan.split import split
 from twinframe.storage.base import GraphTransaction
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import build_twin_record
+from twinframe.testing.query_law import QueryLaw
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.mapping import GraphNames
@@ -383,10 +384,10 @@ def test_a_value_is_no_place_of_a_text(odd_graph: Any) -> None:
         assert [orjson.loads(body) for body in bodies] == [{"v": value, "w": "$v0_"}]
 
 
-def test_own_pages_and_pages_asked_for_meet(plain_graph: Any) -> None:
+def test_own_pages_and_pages_asked_for_meet(query_law: QueryLaw) -> None:
     text = "MATCH (t) RETURN t.$dtId AS i ORDER BY t.x SKIP $a LIMIT $b"
     compiled = compile_text(text, {"a": 1, "b": 4})
-    everything = read_bodies(compiled, plain_graph, {"a": 0, "b": 100})
+    everything = read_bodies(compiled, query_law.plain, {"a": 0, "b": 100})
     for a, b, skip, limit in (
         (1, 4, 0, None),
         (1, 4, 1, 2),
@@ -395,7 +396,7 @@ def test_own_pages_and_pages_asked_for_meet(plain_graph: Any) -> None:
         (1, 0, 0, 5),
     ):
         end = None if limit is None else skip + limit
-        found = read_bodies(compiled, plain_graph, {"a": a, "b": b}, skip=skip, limit=limit)
+        found = read_bodies(compiled, query_law.plain, {"a": a, "b": b}, skip=skip, limit=limit)
         assert found == everything[a : a + b][skip:end]
     with pytest.raises(CannotRun):
-        read_bodies(compiled, plain_graph, {"a": -1, "b": 2})
+        read_bodies(compiled, query_law.plain, {"a": -1, "b": 2})

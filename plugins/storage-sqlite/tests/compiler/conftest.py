@@ -1,8 +1,9 @@
-"""Small graphs in memory, and the law that compiled SQL is held to. No tests."""
+"""Small graphs in memory, and the law that compiled SQL is held to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import apsw
@@ -10,24 +11,16 @@ import orjson
 import pytest
 
 from twinframe.model.ids import build_model_name
-from twinframe.model.values import Value
+from twinframe.storage.base import GraphSession
 from twinframe.testing.query_law import (
     MODELS,
-    ODD_EDGES,
-    ODD_TWINS,
-    Answer,
-    LawGraph,
     QueryLaw,
     build_edge_document,
     build_twin_document,
-    freeze,
 )
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 from twinframe_storage_sqlite.migrations import load_migrations
 from twinframe_storage_sqlite.session import SqliteSession
-
-CheckLaw = Callable[..., Answer]
-_LAW = QueryLaw(SqliteQueryEngine())
 
 
 def build_graph(
@@ -74,37 +67,28 @@ def _find_ancestors(model: str) -> Iterator[str]:
         yield from _find_ancestors(parent)
 
 
-def check_law(
-    text: str, graph: SqliteSession, parameters: Mapping[str, Value] | None = None, **how: Any
-) -> Answer:
-    """`QueryLaw.check` of the compiled SQL; the evaluator reads the same session."""
-    return _LAW.check(text, LawGraph(graph, graph), parameters, **how)
+@contextmanager
+def open_graph(
+    twins: Sequence[tuple[Any, ...]], edges: Sequence[tuple[Any, ...]]
+) -> Iterator[SqliteSession]:
+    """A session on a new graph in memory, closed at the end."""
+    session = build_graph(twins, edges)
+    yield session
+    session.close()
 
 
 @pytest.fixture(scope="session")
-def law() -> CheckLaw:
-    """`law(text, graph, parameters)` asserts that SQL and evaluator answer alike."""
-    return check_law
+def query_law() -> Iterator[QueryLaw]:
+    """The law of this engine."""
+    law = QueryLaw(SqliteQueryEngine(), open_graph)
+    yield law
+    law.close()
 
 
 @pytest.fixture(scope="session")
-def frozen() -> Callable[[Any], Any]:
-    """`frozen(value)` is a hashable that keeps types apart."""
-    return freeze
-
-
-@pytest.fixture(scope="session")
-def odd_graph() -> SqliteSession:
+def odd_graph(query_law: QueryLaw) -> GraphSession:
     """Thirteen twins whose properties hold what typing gets wrong, and a few cycles."""
-    return build_graph(ODD_TWINS, ODD_EDGES)
-
-
-@pytest.fixture(scope="session")
-def small_odd_graph() -> SqliteSession:
-    """The first eight of the odd twins: small enough for patterns of several parts."""
-    twins = ODD_TWINS[:8]
-    ids = {twin[0] for twin in twins}
-    return build_graph(twins, [e for e in ODD_EDGES if {e[0], e[2]} <= ids])
+    return query_law.odd.session
 
 
 @pytest.fixture(scope="session")

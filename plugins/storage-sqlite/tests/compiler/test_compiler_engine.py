@@ -18,6 +18,7 @@ from twinframe.model.values import Node, Relationship, Value
 from twinframe.query.algebra import Literal, Project, Query, ResultShape, Unit
 from twinframe.query.engine import CannotRun
 from twinframe.query.language import parse_query
+from twinframe.testing.query_law import QueryLaw
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
 from twinframe_storage_sqlite.compiler.strings import build_prefix_end
 from twinframe_storage_sqlite.json_paths import render_path
@@ -382,13 +383,13 @@ def test_a_deep_expression_is_declined_in_bounded_size(odd_graph: SqliteSession)
 
 
 def test_a_chain_of_clauses_that_use_a_value_twice_stays_small(
-    law: Callable[..., Any], odd_graph: SqliteSession
+    query_law: QueryLaw,
 ) -> None:
     doubled = "MATCH (t) " + "".join(
         f"WITH coalesce(x{n}, t.y, x{n}) AS x{n + 1}, t " for n in range(30)
     ).replace("coalesce(x0, t.y, x0)", "t.x")
     assert len(compile_text(f"{doubled} RETURN x30 AS v").text) < 100_000
-    assert law(f"{doubled} RETURN x30 AS v", odd_graph).declined is None
+    assert query_law.check(f"{doubled} RETURN x30 AS v").declined is None
 
 
 # --- long searches ------------------------------------------------------------------------------

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from twinframe.model.values import Value
 from twinframe.query.language import parse_query
@@ -99,50 +97,3 @@ def test_the_statement_is_the_same_however_long_the_list(text: str, rooms: Sqlit
     long = _Recorder(rooms, text.replace("<l>", LITERALS), {})
     assert long.sql == short.sql
     assert long.bindings.keys() == short.bindings.keys()
-
-
-SCALARS: st.SearchStrategy[Any] = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.sampled_from((0, 1, -1, 2**53 + 1, 2**63 - 1)),
-    st.sampled_from((0.0, -0.0, 1.0, 0.1, 1e308, float(2**53))),
-    st.text(alphabet="a1é\0\\\"'😀\uffff", max_size=2),
-)
-ITEMS = st.lists(st.one_of(SCALARS, st.lists(SCALARS, max_size=2)), max_size=3)
-
-
-def _render(value: Any) -> str:
-    match value:
-        case str():
-            return orjson.dumps(value).decode()
-        case list():
-            return f"[{', '.join(map(_render, value))}]"
-        case None | bool():
-            return str(orjson.dumps(value), "ascii")
-        case _:
-            return repr(value)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    stored=st.tuples(*[st.one_of(SCALARS, st.lists(SCALARS, max_size=2))] * 3),
-    items=ITEMS,
-    item=st.sampled_from(("t.x", "t.$dtId", "t.x[0]", "t.nope", "r.$sourceId", "1", "null")),
-    test=st.sampled_from(("{}", "NOT {}", "({}) IS NULL", "NOT ({} OR t.nope)")),
-)
-def test_membership_is_typed_and_three_valued_as_the_evaluator_has_it(
-    law: Callable[..., Any],
-    make_graph: Callable[..., Any],
-    stored: Sequence[Any],
-    items: list[Any],
-    item: str,
-    test: str,
-) -> None:
-    ids = ("a", "1", "é")
-    twins = [(name, ROOM, {"x": value}) for name, value in zip(ids, stored, strict=True)]
-    graph = make_graph(twins, [("a", "has", "1", {}), ("1", "has", "é", {})])
-    for members in (_render(items), "$l"):
-        condition = test.format(f"{item} IN {members}")
-        pattern = "(t)-[r]->()" if item.startswith("r") else "(t)"
-        law(f"MATCH {pattern} WHERE {condition} RETURN t.$dtId AS i", graph, {"l": items})
-        law(f"MATCH {pattern} RETURN {condition} AS v, t", graph, {"l": items})

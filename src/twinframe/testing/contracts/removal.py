@@ -172,7 +172,7 @@ class BackupContract(StoreContract):
         store.close()
         sound = target.read_bytes()
         assert check_seal(target)
-        dice = random.Random(5)  # noqa: S311  (which bits are tried)
+        dice = random.Random(5)
         flipped = [dice.randrange(len(sound)) for _ in range(12)]
         for at in (*flipped, len(sound) - 1, len(sound) - 80):
             target.write_bytes(sound[:at] + bytes([sound[at] ^ 16]) + sound[at + 1 :])

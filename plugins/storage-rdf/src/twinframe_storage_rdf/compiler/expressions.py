@@ -243,7 +243,8 @@ class ExpressionCompiler:
 
     def _compile_in(self, expression: Binary, *, certain: bool) -> str:
         members = expression.right
-        if isinstance(members, Literal) and members.value is None:
+        if self._is_null(members):
+            self.compile_term(expression.left)  # guards against its errors
             return "?null"
         if isinstance(members, ListExpression):
             item = self.compile_term(expression.left, certain=certain and bool(members.items))
@@ -256,8 +257,6 @@ class ExpressionCompiler:
             return compile_in(item, terms, self._bindings, self._guard)
         if not isinstance(members, Parameter):
             raise CannotRun("The operator IN over a computed list.")
-        if self._statement.parameter_kinds.get(members.name) == k.NULL:
-            return "?null"
         elements = self._statement.list_kinds.get(members.name)
         if elements is None:
             raise CannotRun("The operator IN over a parameter that is no list of scalars.")
@@ -265,6 +264,15 @@ class ExpressionCompiler:
         return compile_in_parameter(
             item, Source(members.name), elements, self._bindings, self._guard
         )
+
+    def _is_null(self, expression: Expression) -> bool:
+        match expression:
+            case Literal(value=value):
+                return value is None
+            case Parameter(name=name):
+                return self._statement.parameter_kinds.get(name) == k.NULL
+            case _:
+                return False
 
     # --- conditions -----------------------------------------------------------------------------
 

@@ -1,0 +1,84 @@
+"""What SQL answers, the evaluator answers too; what SQL cannot say is declined."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from twinframe.query.evaluate.engine import run as evaluate
+from twinframe.query.language import parse_query
+from twinframe.query.plan.optimize import optimize
+from twinframe.testing.query_contract import QueryEngineContract
+from twinframe.testing.query_law import QueryLaw
+
+
+class TestSqliteQueryEngine(QueryEngineContract):
+    """SQL declines few of the texts."""
+
+    declined = MappingProxyType(
+        {
+            "comparisons": 0.02,
+            "arithmetic": 0.24,
+            "arithmetic as written": 0.28,
+            "aggregates": 0.11,
+            "plain-aggregates": 0.02,
+            "values": 0.18,
+            "plain-values": 0.08,
+            "others": 0.08,
+            "shortest": 0.5,
+            "correlated-calls as written": 1.0,
+            "junctions": 0.63,
+            "conditions": 0.65,
+            "left-out": 1.0,
+            "composed": 0.47,
+            "known": 0.06,
+            "nulls": 0.17,
+            "nulls as written": 0.27,
+            "orders": 0.03,
+        }
+    )
+    answered = 200
+    run_whole = 150
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "MATCH (a)-->(b) RETURN b ORDER BY b.$dtId LIMIT 1",
+        "MATCH (a)-->(b) RETURN DISTINCT b.s AS b",
+        "MATCH (a)-->(c) RETURN c.s AS b, count(*) AS n",
+        "MATCH (a)-->(b) RETURN max(b.s) AS b",
+        "MATCH (a)-->(z) RETURN z.s AS b",
+        "WITH a.s AS s MATCH (a)-->(c {s: s}) RETURN c AS b",
+        "MATCH (a)-->(b) RETURN b UNION WITH a MATCH (b)-->(a) RETURN b",
+    ],
+)
+def test_a_subquery_to_be_run_for_each_row_apart_is_left_as_it_is(
+    inner: str, query_law: QueryLaw, odd_graph: Any
+) -> None:
+    text = f"MATCH (a), (z:Sensor) CALL {{ WITH a {inner} }} RETURN a, b"
+    query = parse_query(text).query
+    as_written, optimized = (
+        sorted(map(repr, evaluate(each, odd_graph, {}))) for each in (query, optimize(query))
+    )
+    assert as_written == optimized != []
+    assert query_law.check(text).declined is not None
+
+
+def test_a_value_beyond_sql_is_declined_while_running_and_never_answered(
+    query_law: QueryLaw,
+) -> None:
+    for text, reason in (
+        ("MATCH (t) WHERE t.x > 0 RETURN t.x + 1 AS v", "an integer overflow"),
+        ("MATCH (t) RETURN 1 / size(t.$dtId) / 0 AS v", "the operator / undefined"),
+        ("MATCH (t) WHERE t.m.k.z = 1 RETURN t", "a member of a scalar"),
+        ("MATCH (t) WHERE t.flag OR t.x RETURN t", "a condition that is no boolean"),
+        ("MATCH (t) RETURN t ORDER BY t.x", "an order of lists or maps"),
+        ("MATCH (t) RETURN DISTINCT t.x", "grouping or comparing lists or maps"),
+        ("MATCH (t) RETURN sum(t.x)", "sum() over another type"),
+        ("MATCH (t:Room) RETURN sum(t.x * 2)", "an integer overflow"),
+        ("UNWIND $l AS i RETURN sum(i)", "A sum of integers does not fit into 64 bits."),
+    ):
+        assert query_law.check(text, parameters={"l": [2**63 - 1, 1]}).declined == reason
