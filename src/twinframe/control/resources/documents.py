@@ -16,6 +16,7 @@ from twinframe.control.records.names import render_moment
 from twinframe.control.records.states import ResourceState
 from twinframe.hooks.resource_types.hosting import ResourceName
 from twinframe.hooks.resource_types.prices import Sku
+from twinframe.runtime.leases import LeaseState
 
 
 class Goal(enum.StrEnum):
@@ -102,7 +103,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class ReconcileItem:
+class ReconcileItem(LeaseState):
     """The pending work at the resource `id`, and its holder.
 
     `fence` rises with each claim and each new goal, so that a number identifies one holder of one
@@ -113,11 +114,8 @@ class ReconcileItem:
     incarnation: str
     goal: Goal
     operation_id: str
-    fence: int
     due_at: int | None
     attempts: int = 0
-    holder: str = ""
-    beat: int = 0
 
 
 @dataclass(frozen=True, slots=True)

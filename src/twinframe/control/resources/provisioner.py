@@ -41,11 +41,10 @@ from twinframe.hooks.resource_types.hosting import GraphHost
 from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
 from twinframe.runtime.backoff import Backoff
+from twinframe.runtime.leases import BEATS, LifeWatch
 from twinframe.settings import ControlSettings
 
 LOG: Final = logging.getLogger(__name__)
-
-_BEATS_PER_LEASE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +81,6 @@ def build_options(settings: ControlSettings) -> ProvisionerOptions:
     )
 
 
-class LifeWatch:
-    """Detects holders that gave no sign of life for a whole lease, as seen from here."""
-
-    def __init__(self, lease: float) -> None:
-        self._lease = lease
-        self._seen: dict[str, tuple[LifeSign, float]] = {}
-
-    def list_silent(self, signs: Mapping[str, LifeSign], moment: float) -> dict[str, LifeSign]:
-        """Return those of `signs` that are unchanged since a lease ago; `moment` is monotonic."""
-        seen = {}
-        for resource_id, sign in signs.items():
-            known = self._seen.get(resource_id)
-            seen[resource_id] = known if known and known[0] == sign else (sign, moment)
-        self._seen = seen
-        return {
-            resource_id: sign
-            for resource_id, (sign, since) in seen.items()
-            if moment - since >= self._lease
-        }
-
-
 @dataclass(slots=True)
 class _Running:
     """A running attempt, and whether it releases its lease when it is cancelled."""
@@ -133,7 +111,6 @@ class Provisioner:
         self._runner = runner
         self._options = options or ProvisionerOptions()
         self._clock = clock
-        self._monotonic = monotonic
         self._fault = fault
         self._attempts = AttemptRunner(
             runner,
@@ -149,7 +126,7 @@ class Provisioner:
         self._rounds = Rounds(
             runner, types, graphs, self._options.intervals, clock, find_limits=find_limits
         )
-        self._watch = LifeWatch(self._options.lease)
+        self._watch = LifeWatch[LifeSign](self._options.lease, monotonic)
         self._running: dict[str, _Running] = {}
         self._wakened = asyncio.Event()
         self._stopping = False
@@ -198,7 +175,7 @@ class Provisioner:
         self._cancel_outdated(running, fences)
         silent = {
             resource_id: sign
-            for resource_id, sign in self._watch.list_silent(signs, self._monotonic()).items()
+            for resource_id, sign in self._watch.list_silent(signs).items()
             if resource_id not in self._running
         }
         room = self._options.concurrency - len(self._running)
@@ -257,7 +234,7 @@ class Provisioner:
 
     async def _beat_for_ever(self) -> None:
         while True:
-            await asyncio.sleep(self._options.lease / _BEATS_PER_LEASE)
+            await asyncio.sleep(self._options.lease / BEATS)
             held = {each.mine.id: each.mine.holder for each in self._running.values()}
             if held:
                 await self._survive(self._renew(held))

@@ -1,11 +1,8 @@
-"""The provisioners' work queue: leases on resources, with fence numbers that outdate a former
-holder.
+"""The provisioners' work queue: leases on resources, as `runtime.leases` describes them.
 
-All functions run inside one transaction of the control store. Leases do not compare clocks. A
-holder gives a sign of life by incrementing `beat`; another provisioner that sees the same `fence`
-and `beat` for the whole lease, by its own monotonic clock, may take over. A wrong or jumping clock
-can therefore neither end a lease nor keep one alive. Times of `due_at` are of the wall clock; one
-that is further ahead than any pause means that the clock was set back.
+All functions run inside one transaction of the control store. The fence number also rises with each
+new goal. Times of `due_at` are of the wall clock; one that is further ahead than any pause means
+that the clock was set back.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from twinframe.control.resources.documents import RECONCILE_ITEMS, Goal, ReconcileItem
-from twinframe.hooks.resource_types.base import LeaseLost
+from twinframe.runtime.leases import LeaseLost
 from twinframe.storage.control import (
     Comparison,
     Condition,
@@ -116,7 +113,7 @@ def renew(transaction: ControlTransaction, held: Mapping[str, str]) -> dict[str,
     for resource_id, holder in held.items():
         item = RECONCILE_ITEMS.read(transaction, resource_id)
         if item is not None and item.holder == holder:
-            item = replace(item, beat=item.beat + 1)
+            item = item.renew()
             RECONCILE_ITEMS.replace(transaction, item)
             renewed[resource_id] = item
     return renewed
@@ -125,7 +122,7 @@ def renew(transaction: ControlTransaction, held: Mapping[str, str]) -> dict[str,
 def check_claim(session: ControlSession, mine: ReconcileItem) -> ReconcileItem:
     """Return the present item, if its holder and number are unchanged. Raises `LeaseLost`."""
     item = RECONCILE_ITEMS.read(session, mine.id)
-    if item is None or item.fence != mine.fence or item.holder != mine.holder:
+    if item is None or not item.is_held_by(mine.fence, mine.holder):
         raise LeaseLost(f"The lease on {mine.id!r} with number {mine.fence} is lost.")
     return item
 
@@ -133,13 +130,13 @@ def check_claim(session: ControlSession, mine: ReconcileItem) -> ReconcileItem:
 def finish(transaction: ControlTransaction, mine: ReconcileItem) -> None:
     """Mark the work as done; the number is kept, so that the next is higher. Raises `LeaseLost`."""
     item = check_claim(transaction, mine)
-    RECONCILE_ITEMS.replace(transaction, replace(item, holder="", due_at=None, attempts=0))
+    RECONCILE_ITEMS.replace(transaction, replace(item.release(), due_at=None, attempts=0))
 
 
 def put_back(transaction: ControlTransaction, mine: ReconcileItem, due_at: int) -> None:
     """Queue the work to be retried at `due_at`. Raises `LeaseLost`."""
     item = check_claim(transaction, mine)
-    RECONCILE_ITEMS.replace(transaction, replace(item, holder="", due_at=due_at))
+    RECONCILE_ITEMS.replace(transaction, replace(item.release(), due_at=due_at))
 
 
 def let_go(transaction: ControlTransaction, mine: ReconcileItem, now: int) -> bool:
@@ -152,17 +149,11 @@ def let_go(transaction: ControlTransaction, mine: ReconcileItem, now: int) -> bo
     if item is None or item.holder != mine.holder:
         return False
     attempts = max(0, item.attempts - 1) if item.fence == mine.fence else item.attempts
-    RECONCILE_ITEMS.replace(transaction, replace(item, holder="", due_at=now, attempts=attempts))
+    RECONCILE_ITEMS.replace(transaction, replace(item.release(), due_at=now, attempts=attempts))
     return True
 
 
 def _take(transaction: ControlTransaction, item: ReconcileItem, holder: str) -> ReconcileItem:
-    taken = replace(
-        item,
-        holder=f"{holder}/{item.fence + 1}",
-        fence=item.fence + 1,
-        attempts=item.attempts + 1,
-        beat=0,
-    )
+    taken = replace(item.claim(f"{holder}/{item.fence + 1}"), attempts=item.attempts + 1)
     RECONCILE_ITEMS.replace(transaction, taken)
     return taken

@@ -1,37 +1,30 @@
-"""Leases on background work: one holder at a time, without comparing wall clocks.
+"""Leases on background tasks and jobs: entries of the graph, as `runtime.leases` describes them.
 
-A lease is an entry of the graph with a number (`fence`) that rises with each claim, the claim's own
-name (`holder`), and a `beat` that the holder increments. A worker that sees the same three values
-for a whole lease, by its own monotonic clock, takes over; at once where the `process` that holds it
-is known to be dead. A holder's transactions check the lease first: a former holder changes nothing,
-even if one that was thought dead is alive.
+A worker also takes over at once where the `process` that holds a lease is known to be dead.
 """
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import orjson
 
-from twinframe.errors import TwinframeError
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
 from twinframe.graph.context.ports import GraphRunner
 from twinframe.graph.context.service_writes import ServiceWrite
+from twinframe.runtime.leases import LeaseLost, LeaseState, LifeWatch
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 KIND: Final = "lease"
-BEATS: Final = 3
-"""The number of beats in the time of a lease."""
 
 
-class LeaseLost(TwinframeError):
-    """Another worker holds the work by now: stop, and change nothing."""
-
-    code = "LeaseLost"
+@dataclass(frozen=True, slots=True)
+class _Stored(LeaseState):
+    process: str = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +39,22 @@ class Lease:
     fence: int
     holder: str
 
-    def check(self, session: GraphSession) -> None:
-        """Raise `LeaseLost` unless it still holds.
+    def check(self, session: GraphSession) -> _Stored:
+        """Return what is stored of it. Raises `LeaseLost` unless it still holds.
 
         Call it first in each transaction of the work.
         """
         stored = _read(session, self.name)
-        if stored is None or (stored.fence, stored.holder) != (self.fence, self.holder):
+        if stored is None or not stored.is_held_by(self.fence, self.holder):
             raise LeaseLost(f"The work {self.name} was taken over by another worker.")
+        return stored
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """A lease as it is stored in the graph; it is free when `holder` is empty."""
+class LeaseManager(LifeWatch[_Stored]):
+    """Claims, renews and releases leases, for one worker, and watches those of others.
 
-    fence: int
-    holder: str
-    beat: int
-    process: str = UNKNOWN
-
-
-class LeaseManager:
-    """Claims, renews and releases leases, for one worker. `seconds` is a lease's time."""
+    `seconds` is a lease's time.
+    """
 
     def __init__(
         self,
@@ -75,10 +62,8 @@ class LeaseManager:
         seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(seconds, monotonic)
         self._runner = runner
-        self._monotonic = monotonic
-        self._seen: dict[str, tuple[_Stored, float]] = {}
-        self.seconds = seconds
 
     async def claim(self, name: str) -> Lease | None:
         """Return the lease if it is free, was not renewed for its time, or its holder is dead; else
@@ -91,22 +76,19 @@ class LeaseManager:
         def apply(transaction: GraphTransaction) -> Lease | None:
             if _read(transaction, name) != seen:
                 return None
-            lease = Lease(name, seen.fence + 1 if seen else 1, uuid.uuid4().hex)
-            _write(transaction, name, _Stored(lease.fence, lease.holder, 0, read_holder()))
-            return lease
+            mine = (seen or _Stored(fence=0)).claim(uuid.uuid4().hex)
+            _write(transaction, name, replace(mine, process=read_holder()))
+            return Lease(name, mine.fence, mine.holder)
 
         lease = await self._runner.write(ServiceWrite(apply))
-        self._seen.pop(name, None)
+        self.forget(name)
         return lease
 
     async def keep(self, lease: Lease) -> None:
         """Renew the lease; raise `LeaseLost` if it is lost."""
 
         def apply(transaction: GraphTransaction) -> None:
-            lease.check(transaction)
-            stored = _read(transaction, lease.name)
-            if stored is not None:
-                _write(transaction, lease.name, replace(stored, beat=stored.beat + 1))
+            _write(transaction, lease.name, lease.check(transaction).renew())
 
         await self._runner.write(ServiceWrite(apply))
 
@@ -119,22 +101,12 @@ class LeaseManager:
         def apply(transaction: GraphTransaction) -> None:
             stored = _read(transaction, lease.name)
             if stored is not None and stored.holder == lease.holder:
-                # NOTE: the number stays, so that it never falls.
-                _write(transaction, lease.name, replace(stored, holder=""))
+                _write(transaction, lease.name, stored.release())
 
         await self._runner.write(ServiceWrite(apply))
 
-    def forget_all_but(self, names: Collection[str]) -> None:
-        """Forget what is known of other leases: their work is done or deleted."""
-        self._seen = {name: seen for name, seen in self._seen.items() if name in names}
-
     def _is_over(self, name: str, stored: _Stored) -> bool:
-        now = self._monotonic()
-        before, since = self._seen.get(name, (None, now))
-        if before != stored:
-            since = now
-        self._seen[name] = stored, since
-        return now - since >= self.seconds or is_dead(stored.process)
+        return self.is_silent(name, stored) or is_dead(stored.process)
 
 
 def delete_lease(transaction: GraphTransaction, name: str) -> None:

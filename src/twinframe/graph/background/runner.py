@@ -9,9 +9,10 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from twinframe.errors import StorageError
-from twinframe.graph.background.leases import BEATS, Lease, LeaseLost, LeaseManager
+from twinframe.graph.background.leases import Lease, LeaseManager
 from twinframe.graph.context.ports import GraphRunner
 from twinframe.runtime.backoff import Backoff
+from twinframe.runtime.leases import BEATS, LeaseLost
 from twinframe.storage.base import GraphSession
 
 _log = logging.getLogger(__name__)

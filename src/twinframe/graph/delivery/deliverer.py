@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from twinframe.errors import EventRouteFilterInvalid, StorageError
-from twinframe.graph.background.leases import Lease, LeaseLost, delete_lease
+from twinframe.graph.background.leases import Lease, delete_lease
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.service_writes import ServiceWrite
 from twinframe.graph.delivery.dispatcher import KeyedDispatcher
@@ -42,6 +42,7 @@ from twinframe.graph.events.filters import Filter, build_filter
 from twinframe.hooks.event_sinks.base import EndpointGone
 from twinframe.model.clock import render_update_time
 from twinframe.runtime.instruments.base import Level, RouteStanding
+from twinframe.runtime.leases import LeaseLost
 from twinframe.settings.events import MOST_ROUTES
 from twinframe.storage.base import GraphSession, GraphTransaction, WriteFunction
 

@@ -18,6 +18,7 @@ from twinframe.hooks.resource_types.hosting import GraphHost, ResourceName
 from twinframe.hooks.resource_types.prices import Price, Sku
 from twinframe.hooks.resource_types.quotas import QuotaLimit
 from twinframe.model.values import JsonValue
+from twinframe.runtime.leases import LeaseLost as LeaseLost
 
 
 class ProvisionFailed(TwinframeError):
@@ -31,15 +32,6 @@ class ProvisionFailed(TwinframeError):
     def __init__(self, message: str, *, final: bool = False) -> None:
         super().__init__(message)
         self.final = final
-
-
-class LeaseLost(TwinframeError):
-    """Another process works on the resource, or its goal has changed meanwhile.
-
-    Handlers let it pass: nothing they would write now counts.
-    """
-
-    code = "LeaseLost"
 
 
 class ResourceSettings(BaseModel):

@@ -10,7 +10,6 @@ import pytest
 from tests.unit.control.tenants.access_world import SECOND, START
 from twinframe.control.plane import RECORD_KINDS
 from twinframe.control.resources.documents import RECONCILE_ITEMS, Goal, ReconcileItem
-from twinframe.control.resources.provisioner import LifeWatch
 from twinframe.control.resources.reconcile_items import (
     LifeSign,
     check_claim,
@@ -163,12 +162,3 @@ def test_the_longest_due_comes_first_and_the_limit_holds(bench: Bench) -> None:
     for number in range(5):
         bench.ask(f"r{number}", now=START - number * SECOND)
     assert [item.id for item in bench.find(limit=3)] == ["r4", "r3", "r2"]
-
-
-def test_a_watch_counts_from_the_first_time_it_saw_a_sign() -> None:
-    watch = LifeWatch(30)
-    assert watch.list_silent({"a": (1, 0)}, 1000) == {}
-    assert watch.list_silent({"a": (1, 0), "b": (7, 7)}, 1029.9) == {}
-    assert watch.list_silent({"a": (1, 0), "b": (7, 8)}, 1030) == {"a": (1, 0)}
-    assert watch.list_silent({"b": (7, 8)}, 1059) == {}
-    assert watch.list_silent({"a": (1, 0), "b": (7, 8)}, 1060) == {"b": (7, 8)}

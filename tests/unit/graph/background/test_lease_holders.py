@@ -15,7 +15,8 @@ import pytest
 from tests.waiting import run_program
 from twinframe.graph.background import holders, leases
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
-from twinframe.graph.background.leases import LeaseLost, LeaseManager
+from twinframe.graph.background.leases import LeaseManager
+from twinframe.runtime.leases import LeaseLost
 from twinframe.storage.base import GraphStore
 from twinframe.testing.inline_runner import InlineRunner
 

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from twinframe.graph.background.leases import Lease, LeaseLost, LeaseManager, delete_lease
+from twinframe.graph.background.leases import Lease, LeaseManager, delete_lease
+from twinframe.runtime.leases import LeaseLost
 from twinframe.storage.base import GraphStore, GraphTransaction
 from twinframe.testing.inline_runner import InlineRunner
 

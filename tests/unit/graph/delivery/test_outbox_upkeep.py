@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinframe.graph.background.leases import Lease, LeaseLost, LeaseManager
+from twinframe.graph.background.leases import Lease, LeaseManager
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery import upkeep
 from twinframe.graph.delivery.records import Route, put_route, read_progress, restart
 from twinframe.graph.delivery.upkeep import OutboxKind, Stretch, find_end, merge, read_ledger
+from twinframe.runtime.leases import LeaseLost
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphStore, GraphTransaction, OutboxEvent

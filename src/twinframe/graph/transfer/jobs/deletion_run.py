@@ -19,12 +19,13 @@ from twinframe.errors import (
     StorageError,
     TwinframeError,
 )
-from twinframe.graph.background.leases import Lease, LeaseLost
+from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.service_writes import ServiceWrite
 from twinframe.graph.transfer.jobs.documents import DeleteJob, JobError, Status, build_error
 from twinframe.graph.transfer.jobs.records import find_deletion, put_job, require_deletion
 from twinframe.graph.twins.changes import erase_models, erase_relationships, erase_twins
+from twinframe.runtime.leases import LeaseLost
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 _FOUND_AT_ONCE: Final = 20_000

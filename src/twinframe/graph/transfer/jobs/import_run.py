@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from twinframe.errors import LocationFailed, StorageError, TwinframeError, ValidationFailed
-from twinframe.graph.background.leases import Lease, LeaseLost
+from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.service_writes import ServiceWrite
 from twinframe.graph.transfer.importing import Importer
@@ -29,6 +29,7 @@ from twinframe.graph.transfer.locations.base import OpenSource
 from twinframe.graph.transfer.locations.locations import JobLocations
 from twinframe.graph.transfer.log import ImportLog
 from twinframe.graph.transfer.progress import Finding, Progress
+from twinframe.runtime.leases import LeaseLost
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 _LOOK_SECONDS: Final = 1.0
