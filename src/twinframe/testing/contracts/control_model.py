@@ -1,12 +1,11 @@
-"""A model-based test of the control store's contract, which runs every call on the store and on a
-simple model.
+"""A model-based test of the control store's contract, which runs every call on the store and on the
+reference store.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -26,6 +25,7 @@ from twinframe.storage.control import (
     Record,
     RecordConflict,
 )
+from twinframe.storage.control_memory import MemoryControlStore
 from twinframe.testing.contracts.control_base import KINDS, THING, ControlContract, reading
 
 EXAMPLES: Final = 40
@@ -60,80 +60,6 @@ class WriteFailedError(Exception):
     """Raised by write functions of the machine on purpose."""
 
 
-class ModelTransaction(ControlTransaction):
-    """Things in a dictionary, scanned one by one."""
-
-    def __init__(self, things: dict[str, Record], last: int) -> None:
-        self.things = dict(things)
-        self.last = last
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Do nothing: there is no other writer."""
-        return nullcontext()
-
-    def read(self, kind: str, record_id: str) -> Record | None:
-        """The thing."""
-        del kind
-        return self.things.get(record_id)
-
-    def find(
-        self,
-        kind: str,
-        conditions: Sequence[Condition] = (),
-        *,
-        order: Order = Order(),  # noqa: B008  (frozen)
-        offset: int = 0,
-        limit: int | None = None,
-    ) -> Sequence[Record]:
-        """Return those that meet all conditions, sorted."""
-        del kind
-        found = [
-            thing
-            for thing in self.things.values()
-            if all(_is_met(each, _read_value(thing, each.key)) for each in conditions)
-        ]
-        found.sort(key=lambda thing: thing.id)
-        found.sort(key=lambda thing: _place(_read_value(thing, order.key)))
-        if order.descending:
-            found.reverse()
-        return found[offset:][:limit]
-
-    def count(self, kind: str, conditions: Sequence[Condition] = ()) -> int:
-        """Return how many meet all conditions."""
-        return len(self.find(kind, conditions))
-
-    def insert(self, record: Record) -> Record:
-        """Insert a new one."""
-        if record.id in self.things:
-            raise RecordConflict("taken", kind=record.kind, record_id=record.id)
-        return self._put(record)
-
-    def update(self, record: Record) -> Record:
-        """Replace the one of this version."""
-        present = self.things.get(record.id)
-        if present is None or present.version != record.version:
-            raise RecordConflict("changed", kind=record.kind, record_id=record.id)
-        return self._put(record)
-
-    def delete(self, kind: str, record_id: str, version: int | None = None) -> bool:
-        """Delete it."""
-        present = self.things.get(record_id)
-        if present is not None and version not in (None, present.version):
-            raise RecordConflict("changed", kind=kind, record_id=record_id)
-        return self.things.pop(record_id, None) is not None
-
-    def _put(self, record: Record) -> Record:
-        full = replace(record, keys={key: record.keys.get(key) for key in THING.keys})
-        for other in self.things.values():
-            for unique in THING.unique:
-                same = all(full.keys[key] == other.keys[key] is not None for key in unique)
-                if same and other.id != full.id:
-                    raise RecordConflict("shared", kind=record.kind, record_id=record.id)
-        self.last += 1
-        self.things[full.id] = replace(full, version=self.last)
-        return self.things[full.id]
-
-
 @st.composite
 def build_condition(draw: st.DrawFn) -> Condition:
     """Any condition on a thing."""
@@ -162,14 +88,15 @@ ORDERS_EITHER_WAY: Final = st.builds(replace, ORDERS, descending=st.booleans())
 
 
 class ControlMachine(RuleBasedStateMachine):
-    """Two open stores on the same records, and the model."""
+    """Two open stores on the same records, and the reference store."""
 
     def __init__(self, make: Callable[[], ControlStore]) -> None:
         super().__init__()
         self._stores = [make(), make()]
         for store in self._stores:
             store.open(KINDS)
-        self._model = ModelTransaction({}, 0)
+        self._model = MemoryControlStore()
+        self._model.open(KINDS)
 
     def teardown(self) -> None:
         """Check that the store is sound at the end."""
@@ -181,17 +108,11 @@ class ControlMachine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), batches=st.lists(BATCHES, min_size=1, max_size=3))
     def write(self, which: int, batches: list[Batch]) -> None:
         """Run one group of write functions: each succeeds in both, with the same results."""
-        outcomes = self._stores[which].write([_build_work(batch) for batch in batches])
-        for batch, outcome in zip(batches, outcomes, strict=True):
-            trial = ModelTransaction(self._model.things, self._model.last)
-            try:
-                expected = _build_work(batch)(trial)
-            except (RecordConflict, WriteFailedError) as error:
-                wanted: type | None = type(error)
-            else:
-                wanted, self._model = None, trial
-                assert outcome.result == expected, outcome
-            assert type(outcome.error) is (wanted or type(None)), outcome
+        functions = [_build_work(batch) for batch in batches]
+        outcomes = self._stores[which].write(functions)
+        for outcome, expected in zip(outcomes, self._model.write(functions), strict=True):
+            assert outcome.result == expected.result, outcome
+            assert type(outcome.error) is type(expected.error), outcome
 
     @rule(
         which=st.integers(0, 1),
@@ -212,26 +133,29 @@ class ControlMachine(RuleBasedStateMachine):
         with reading(self._stores[which]) as session:
             found = session.find("thing", conditions, order=order, offset=offset, limit=limit)
             counted = session.count("thing", conditions)
-        expected = self._model.find("thing", conditions, order=order, offset=offset, limit=limit)
+        with reading(self._model) as session:
+            expected = session.find("thing", conditions, order=order, offset=offset, limit=limit)
+            assert counted == session.count("thing", conditions)
         assert _strip(found) == _strip(expected)
-        assert counted == self._model.count("thing", conditions)
 
     @invariant()
     def agrees(self) -> None:
         """Compare everything, and the order of changes."""
+        with reading(self._model) as session:
+            expected = _strip(session.find("thing", order=Order("version")))
         for store in self._stores:
             with reading(store) as session:
                 found = session.find("thing", order=Order("version"))
-                assert _strip(found) == _strip(self._model.find("thing", order=Order("version")))
+                assert _strip(found) == expected
                 for thing in found:
                     assert session.read("thing", thing.id) == thing
             assert len({thing.version for thing in found}) == len(found)
 
 
 class ControlModelContract(ControlContract):
-    """Any sequence of calls behaves as the model."""
+    """Any sequence of calls behaves as in the reference store."""
 
-    def test_any_sequence_of_calls_agrees_with_the_model(self, tmp_path: Path) -> None:
+    def test_any_sequence_of_calls_agrees_with_the_reference_store(self, tmp_path: Path) -> None:
         numbers = itertools.count()
 
         def build_machine() -> ControlMachine:
@@ -278,29 +202,3 @@ def _apply(transaction: ControlTransaction, change: Change) -> str:
 def _strip(records: Sequence[Record]) -> list[Record]:
     """Return them without versions: failed writes may use some."""
     return [replace(record, version=0) for record in records]
-
-
-def _read_value(thing: Record, key: str) -> Key:
-    own: dict[str, Key] = {"id": thing.id, "version": thing.version}
-    return own[key] if key in own else thing.keys[key]
-
-
-def _place(value: Key) -> tuple[bool, bool, int, bytes]:
-    is_text = isinstance(value, str)
-    number = value if isinstance(value, int) else 0
-    return value is not None, is_text, number, str(value).encode() if is_text else b""
-
-
-def _is_met(condition: Condition, value: Key) -> bool:
-    wanted = condition.value
-    if isinstance(wanted, tuple):
-        return value in wanted
-    if condition.test is Comparison.EQUAL or value is None or wanted is None:
-        return condition.test is Comparison.EQUAL and value == wanted
-    left, right = _place(value), _place(wanted)
-    return {
-        Comparison.BELOW: left < right,
-        Comparison.AT_MOST: left <= right,
-        Comparison.ABOVE: left > right,
-        Comparison.AT_LEAST: left >= right,
-    }[condition.test]
