@@ -95,7 +95,7 @@ def test_twins_and_bytes_of_a_graph_of_triples_are_held_to_its_quotas(
     assert statuses == [200, 200, 200, 403, 403]
     assert call("DELETE", "/digitaltwins/t0").status == 204
     assert call("PUT", "/digitaltwins/t9", thing).status == 200
-    usage = asyncio.run(provisioner.host.read_usage(graph.name))
+    usage = asyncio.run(provisioner.host.sample(graph.name))
     assert usage is not None
     assert usage.twins == 6
     assert usage.storage_bytes > 0

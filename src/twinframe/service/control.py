@@ -14,7 +14,7 @@ from twinframe.access.gate import Gate, log_refusal
 from twinframe.access.rate_buckets import SharedBuckets
 from twinframe.access.rates import CallerRates
 from twinframe.control.billing.offers import load_offers
-from twinframe.control.hosting.metering import BillingRounds, HostMeter, MeteredHost
+from twinframe.control.hosting.metering import BillingRounds, MeteredHost
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.control.http.application import (
     MountedControl,
@@ -71,7 +71,7 @@ class ControlService:
         self._billing: BillingRounds | None = None
         if provision:
             host = LocalGraphHost(installation)
-            self._billing = BillingRounds(self._runner, settings, HostMeter(host))
+            self._billing = BillingRounds(self._runner, settings, host)
             self._provisioner = Provisioner(
                 self._runner,
                 types,

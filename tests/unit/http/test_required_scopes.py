@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +13,7 @@ from twinframe.access.authentication.port import MISSING, Authenticator, Headers
 from twinframe.access.gate import AuditEntry, Gate
 from twinframe.access.permissions import API_KEY, Caller
 from twinframe.control.hosting.endpoint import HostedService
+from twinframe.control.hosting.graphs import HostedGraphs
 from twinframe.control.hosting.routes import HOSTED_ROUTES
 from twinframe.errors import Unauthenticated
 from twinframe.http.application import build_application
@@ -82,7 +83,7 @@ def test_those_of_the_mcp_server_are_not_asked_for_by_the_api(
 
 def test_a_hosted_graph_is_not_even_looked_for_without_them(graph: Any, gate: Gate) -> None:
     settings = Settings.model_validate({**ACCESS, **REQUIRED, "hosting": {"enabled": True}})
-    hosted = HostedService(NoTenants(), settings, gate, HOSTED_ROUTES)
+    hosted = HostedService(cast("HostedGraphs", NoTenants()), settings, gate, HOSTED_ROUTES)
     client = Client(build_application(graph, settings, gate=gate, mounted=[hosted]))
     path = "/graphs/0123456789abcdef/digitaltwins/a"
     assert send(client, "GET", path, "twins").json["error"] == "insufficient_scope"

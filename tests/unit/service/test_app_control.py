@@ -8,8 +8,6 @@ from pathlib import Path
 import orjson
 import pytest
 
-from twinframe.control.billing.rounds import MeterUnreadable
-from twinframe.control.hosting.metering import HostMeter, MeteredHost
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.control.plane import ControlPlane
 from twinframe.control.records.actors import Actor, Principal
@@ -69,7 +67,7 @@ def test_what_is_asked_for_is_done_metered_and_gone_with_its_last_figures(
             await plane.resources.create(ADA, "campus", GRAPH)
             running = await wait_for(plane, ResourceState.RUNNING)
             assert running.access_url.endswith("/graphs/tower")
-            meter = HostMeter(LocalGraphHost(installation))
+            meter = LocalGraphHost(installation)
             figures = await meter.sample(running.resource_name)
             assert figures is not None
             assert (figures.twins, figures.epoch) == (0, running.incarnation)
@@ -156,20 +154,3 @@ def test_a_founded_organization_is_founded_once(installation: Installation) -> N
         await service.stop()
 
     asyncio.run(run())
-
-
-def test_a_meter_that_cannot_be_read_holds_up_no_deletion(installation: Installation) -> None:
-    calls: list[str] = []
-
-    class Blind:
-        async def sample_last(self, name: ResourceName) -> bool:
-            calls.append(f"measure {name.resource_id}")
-            raise MeterUnreadable("no")
-
-    class Host:
-        async def unpublish(self, name: ResourceName, fence: int) -> None:
-            calls.append(f"unpublish {name.resource_id} {fence}")
-
-    host = MeteredHost(Host(), Blind())  # type: ignore[arg-type]  # what the call needs of them
-    asyncio.run(host.unpublish(ResourceName("tower", "1"), 7))
-    assert calls == ["measure tower", "unpublish tower 7"]

@@ -14,7 +14,8 @@ from typing import Any, Final, cast
 
 from twinframe.access.gate import Audit
 from twinframe.access.rates import CallerRates
-from twinframe.control.hosting.endpoint import Change, Journal, Tenant
+from twinframe.control.hosting.graphs import HostedTenant
+from twinframe.control.hosting.journal import Change, GraphJournal
 from twinframe.errors import GraphNotFound, TwinframeError
 from twinframe.graph import Graph
 from twinframe.http.errors import build_answer
@@ -40,7 +41,7 @@ class _Served:
     graph: Graph
     guard: AccessGuard
     access: ToolAccess
-    journal: Journal
+    journal: GraphJournal
 
 
 _SERVED: Final[ContextVar[_Served]] = ContextVar("mcp_served")
@@ -97,7 +98,7 @@ class HostedMcpEndpoint(McpEndpoint):
 
     def __init__(
         self,
-        find_tenant: Callable[[str], Tenant | None],
+        find_tenant: Callable[[str], HostedTenant | None],
         settings: Settings,
         *,
         binds: Iterable[str],

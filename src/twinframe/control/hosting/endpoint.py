@@ -7,7 +7,6 @@ alone. `control.hosting.service` supplies the graphs.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from time import perf_counter, time
 from typing import Final, NamedTuple, Protocol, cast
@@ -17,6 +16,8 @@ from falcon.asgi import Request, Response
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
 from twinframe.control.hosting.api_context import HOSTED, build_hosted_edge
+from twinframe.control.hosting.graphs import HostedGraphs
+from twinframe.control.hosting.journal import Change, GraphJournal
 from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
 from twinframe.http.access import build_request_info, find_needed, find_public, identify, is_public
 from twinframe.http.api_context import GraphApiContext, never
@@ -25,7 +26,6 @@ from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import DOCUMENT, WELL_KNOWN
 from twinframe.http.errors import (
     ErrorAnswer,
-    HttpError,
     build_answer,
     build_status,
 )
@@ -43,81 +43,6 @@ _ADDRESS: Final = "twinframe.address"
 _READS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _CHARGE: Final = b"query-charge"
 _MCP: Final = "Mcp_Message"
-
-
-class TooManyConnections(HttpError):
-    """The graph has as many requests under way as its owner allows."""
-
-    code = "TooManyRequests"
-    status = 429
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"{limit} requests of this graph are under way, which is as many as it may have "
-            "(max_concurrent_connections); try again."
-        )
-
-
-class Change(NamedTuple):
-    """A request that would change a graph, for its audit log."""
-
-    moment: float
-    subject: str
-    credential: str
-    operation: str
-    method: str
-    path: str
-    status: int
-    request_id: str
-    client: str
-
-
-class Journal(Protocol):
-    """The audit log and statistics of a graph's requests. Calls return at once; reads may wait."""
-
-    @property
-    def audits(self) -> bool:
-        """Whether changes are recorded."""
-
-    def note_change(self, change: Change) -> None:
-        """Record a change. It is in the file when this returns."""
-
-    def note_answer(self, operation: str, status: int, seconds: float, charge: float) -> None:
-        """Count an answer."""
-
-    async def read_statistics(self) -> bytes | None:
-        """Return the statistics as JSON; None if the owner wants none."""
-
-    async def read_changes(
-        self, day: str, offset: int, limit: int
-    ) -> tuple[list[bytes], int | None]:
-        """Return lines of a day's audit log (`2024-01-31`), and the offset of the next one."""
-
-
-class Tenant(Protocol):
-    """A graph that has an address now."""
-
-    @property
-    def gate(self) -> Gate | None:
-        """The permission check of the graph; None if authentication is off."""
-
-    @property
-    def journal(self) -> Journal:
-        """Its statistics and audit log."""
-
-    def use(self) -> AbstractAsyncContextManager[GraphApiContext]:
-        """Open the graph and count it as in use within the context.
-
-        Raises `TooManyConnections`, or `StorageError` if it cannot be opened now; also inside the
-        context, if it is closed meanwhile.
-        """
-
-
-class Tenants(Protocol):
-    """All graphs that have an address."""
-
-    def find(self, resource_id: str) -> Tenant | None:
-        """Return the graph of this id as it is now."""
 
 
 class Assistants(Protocol):
@@ -146,7 +71,7 @@ class Visit:
         api: GraphApiContext,
         gate: Gate | None,
         send: Send,
-        journal: Journal | None = None,
+        journal: GraphJournal | None = None,
     ) -> None:
         self.exchange = exchange
         self.api = api
@@ -186,7 +111,7 @@ class HostedService:
 
     def __init__(
         self,
-        tenants: Tenants,
+        tenants: HostedGraphs,
         settings: Settings,
         gate: Gate | None,
         routes: Sequence[Route],

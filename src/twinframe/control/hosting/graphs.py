@@ -17,7 +17,6 @@ from typing import Final
 
 from twinframe.access.gate import Gate
 from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntry
-from twinframe.control.hosting.endpoint import TooManyConnections
 from twinframe.control.hosting.journal import GraphJournal, Unwritten
 from twinframe.control.hosting.quotas import GraphQuotas, QuotaRunner, SharedCounter
 from twinframe.control.hosting.slots import SharedCount
@@ -31,6 +30,7 @@ from twinframe.graph.transfer.locations.locations import build_locations
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.triple_support import build_triple_support
 from twinframe.http.api_context import GraphApiContext
+from twinframe.http.errors import HttpError
 from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.storage.base import GraphStore
@@ -48,6 +48,19 @@ _PAUSE: Final = 0.02
 BuildGate = Callable[[str], Gate | None]
 BuildEdge = Callable[[Graph], GraphApiContext]
 BuildHost = Callable[[str], str]
+
+
+class TooManyConnections(HttpError):
+    """The graph has as many requests under way as its owner allows."""
+
+    code = "TooManyRequests"
+    status = 429
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"{limit} requests of this graph are under way, which is as many as it may have "
+            "(max_concurrent_connections); try again."
+        )
 
 
 @dataclass(slots=True)
@@ -122,7 +135,11 @@ class HostedTenant:
             self.opened.quotas.take(entry.settings)
 
     def use(self) -> GraphUse:
-        """Return the open graph; see `control.hosting.endpoint.Tenant`."""
+        """Return a context that opens the graph and counts it as in use.
+
+        It raises `TooManyConnections`, or `StorageError` if the graph cannot be opened now; also
+        inside the context, if it is closed meanwhile.
+        """
         return GraphUse(self, self._owner)
 
 

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import time
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from twinframe.control.hosting.catalog import HostedSettings
-from twinframe.control.hosting.endpoint import Change
 from twinframe.http.line_log import render_moment
 from twinframe.runtime.files import DRAFT
 from twinframe.runtime.locks import wait_for_lock
@@ -47,6 +46,20 @@ class Unwritten:
 
     charge: float = 0.0
     operations: dict[str, _Counter] = field(default_factory=dict)
+
+
+class Change(NamedTuple):
+    """A request that would change a graph, for its audit log."""
+
+    moment: float
+    subject: str
+    credential: str
+    operation: str
+    method: str
+    path: str
+    status: int
+    request_id: str
+    client: str
 
 
 class GraphJournal:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
 
 from twinframe.control.billing.providers import load_providers
 from twinframe.control.billing.rounds import (
@@ -17,38 +16,14 @@ from twinframe.control.billing.rounds import (
     StatementDelivery,
     UsageSampler,
 )
-from twinframe.control.billing.usage import Usage, UsageMeter
-from twinframe.control.hosting.service import GraphUsage
+from twinframe.control.billing.usage import UsageMeter
 from twinframe.control.records.runner import ControlRunner
 from twinframe.errors import TwinframeError
 from twinframe.hooks.resource_types.hosting import GraphHost, HostedGraph, ResourceName
-from twinframe.hooks.resource_types.prices import QUERY_CHARGE_SCALE
 from twinframe.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 _PAUSE = 60.0
-
-
-class ReadsUsage(Protocol):
-    """A host of graphs that are metered."""
-
-    async def read_usage(self, name: ResourceName) -> GraphUsage | None:
-        """Return what is to be billed; None where there is no such graph."""
-
-
-class HostMeter:
-    """Reads the meters of hosted graphs; other resources have none."""
-
-    def __init__(self, host: ReadsUsage) -> None:
-        self._host = host
-
-    async def sample(self, name: ResourceName) -> Usage | None:
-        """Return the meters of this graph; None when it is not served, or another has its id."""
-        found = await self._host.read_usage(name)
-        if found is None:
-            return None
-        charge = round(found.query_charge * QUERY_CHARGE_SCALE)
-        return Usage(found.twins, found.operations, charge, found.storage_bytes, name.incarnation)
 
 
 class MeteredHost:

@@ -7,7 +7,7 @@ import logging
 import resource
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ import orjson
 
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
+from twinframe.control.billing.usage import Usage
 from twinframe.control.hosting.api_context import HOSTED
 from twinframe.control.hosting.catalog import (
     Availability,
@@ -39,6 +40,7 @@ from twinframe.hooks.installation import Installation
 from twinframe.hooks.resource_types.base import LeaseLost, ProvisionFailed
 from twinframe.hooks.resource_types.blocking import run_blocking
 from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
+from twinframe.hooks.resource_types.prices import QUERY_CHARGE_SCALE
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.bodies import Bodies
 from twinframe.runtime.instruments.base import Instruments
@@ -183,18 +185,11 @@ def _build_gate(installation: Installation, gate: Gate | None, resource_id: str)
 # --- bringing graphs up -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class GraphUsage:
-    """What a graph holds now, and its operations since it was created."""
-
-    twins: int
-    storage_bytes: int
-    operations: int
-    query_charge: float
-
-
 class LocalGraphHost:
-    """A `GraphHost` that keeps graphs in the configured storage, for servers of this machine."""
+    """A `GraphHost` that keeps graphs in the configured storage, for servers of this machine.
+
+    It is their `UsageMeter` too; resources of other types have no meters.
+    """
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
@@ -242,8 +237,8 @@ class LocalGraphHost:
         found = await run_blocking(self._catalog.list_records)
         return [ResourceName(*pair) for pair in found]
 
-    async def read_usage(self, name: ResourceName) -> GraphUsage | None:
-        """Return what is to be billed; None where there is no such graph."""
+    async def sample(self, name: ResourceName) -> Usage | None:
+        """Return the graph's meters now; None when it is not served, or another has its id."""
         served = self._catalog.find(name.resource_id)
         if served is None or served.incarnation != name.incarnation:
             return None
@@ -257,7 +252,8 @@ class LocalGraphHost:
             await asyncio.to_thread(store.close)
         directory = self._catalog.build_directory(name.resource_id, name.incarnation)
         totals = (await asyncio.to_thread(read_statistics, directory))["totals"]
-        return GraphUsage(twins, size, totals["operations"], totals["query_charge"])
+        charge = round(totals["query_charge"] * QUERY_CHARGE_SCALE)
+        return Usage(twins, totals["operations"], charge, size, name.incarnation)
 
     def _create(self, graph: HostedGraph) -> None:
         with _Change(self._catalog, graph.name, graph.fence) as change:

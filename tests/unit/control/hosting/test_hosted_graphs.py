@@ -17,8 +17,7 @@ from tests.unit.control.hosting.hosting_app import (
     request,
     serving,
 )
-from twinframe.control.hosting.endpoint import TooManyConnections
-from twinframe.control.hosting.graphs import HostedGraphs
+from twinframe.control.hosting.graphs import HostedGraphs, TooManyConnections
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.errors import GraphNotFound, StorageBusy
 from twinframe.model.pages import PageRequest

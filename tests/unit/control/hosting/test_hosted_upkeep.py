@@ -19,8 +19,8 @@ from twinframe.control.hosting.backups import (
     prune_backups,
 )
 from twinframe.control.hosting.catalog import HostedSettings
-from twinframe.control.hosting.endpoint import Change
 from twinframe.control.hosting.journal import (
+    Change,
     GraphJournal,
     prepare_journal,
     prune_journal,

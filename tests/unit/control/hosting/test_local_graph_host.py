@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -23,6 +24,7 @@ from tests.unit.control.hosting.hosting_app import (
     serving,
 )
 from twinframe.control.hosting.backups import prune_backups
+from twinframe.control.hosting.journal import read_statistics
 from twinframe.control.hosting.service import (
     LocalGraphHost,
     build_address,
@@ -155,7 +157,7 @@ def test_usage_is_what_the_graph_holds_and_what_was_asked_of_it(tmp_path: Path) 
     model = b'[{"@id":"dtmi:t:A;1","@type":"Interface","@context":"dtmi:dtdl:context;3"}]'
 
     async def run() -> None:
-        assert await host.read_usage(graph.name) is None
+        assert await host.sample(graph.name) is None
         await bring_up(host, graph)
         async with serving(installation) as app:
             await request(app, "POST", "/graphs/a/models", model)
@@ -163,11 +165,14 @@ def test_usage_is_what_the_graph_holds_and_what_was_asked_of_it(tmp_path: Path) 
                 twin = b'{"$metadata":{"$model":"dtmi:t:A;1"}}'
                 await request(app, "PUT", f"/graphs/a/digitaltwins/{name}", twin)
             await request(app, "POST", "/graphs/a/query", b'{"query":"MATCH (n) RETURN n"}')
-        usage = await host.read_usage(graph.name)
+        usage = await host.sample(graph.name)
         assert usage is not None
         assert (usage.twins, usage.operations) == (2, 4)
-        assert usage.query_charge > 0
+        directory = build_catalog(installation.settings).build_directory("a", usage.epoch)
+        charge = read_statistics(directory)["totals"]["query_charge"]
+        assert usage.query_charge == round(charge * 100) > 0
         assert usage.storage_bytes > 4096
+        assert await host.sample(replace(graph.name, incarnation="another")) is None
 
     asyncio.run(run())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -12,8 +11,7 @@ from tests.unit.control.tenants.access_world import ANN, SECOND, run
 from twinframe.control.billing.months import Month
 from twinframe.control.billing.rounds import StatementDelivery, UsageSampler
 from twinframe.control.billing.usage import Usage
-from twinframe.control.hosting.metering import BillingRounds, HostMeter, MeteredHost
-from twinframe.control.hosting.service import GraphUsage
+from twinframe.control.hosting.metering import BillingRounds, MeteredHost
 from twinframe.errors import StorageBusy
 from twinframe.hooks.resource_types.hosting import GraphHost, HostedGraph, ResourceName
 from twinframe.settings import Settings
@@ -25,13 +23,13 @@ FEBRUARY = Month(2024, 2)
 class Host(GraphHost):
     """A host of one graph that notes its calls."""
 
-    def __init__(self, usage: GraphUsage | None) -> None:
+    def __init__(self, usage: Usage | None) -> None:
         self.usage = usage
         self.broken = False
         self.calls: list[str] = []
         self.measured = asyncio.Event()
 
-    async def read_usage(self, name: ResourceName) -> GraphUsage | None:
+    async def sample(self, name: ResourceName) -> Usage | None:
         self.calls.append("measure")
         self.measured.set()
         if self.broken:
@@ -63,7 +61,7 @@ class Host(GraphHost):
 
 @pytest.fixture
 def host() -> Host:
-    return Host(GraphUsage(7, 4_096, 120, 2.345))
+    return Host(Usage(7, 120, 234, 4_096, "one"))
 
 
 @pytest.fixture
@@ -74,21 +72,12 @@ def world() -> BillingWorld:
 
 
 def _sampler(world: BillingWorld, host: Host) -> UsageSampler:
-    return UsageSampler(world.runner_, HostMeter(host), HOUR, lambda: world.now)
+    return UsageSampler(world.runner_, host, HOUR, lambda: world.now)
 
 
 def _operations(world: BillingWorld) -> list[int]:
     found = run(world.billing.read_usage(ANN, "campus", "boat", FEBRUARY))
     return [each.operations for each in found]
-
-
-def test_a_meter_shows_whole_numbers_and_hundredths_of_the_query_charge(host: Host) -> None:
-    found = run(HostMeter(host).sample(BOAT))
-    assert found in (Usage(7, 120, 234, 4_096, "one"), Usage(7, 120, 235, 4_096, "one"))
-
-
-def test_the_meters_of_a_successor_are_not_those_of_the_graph_before(host: Host) -> None:
-    assert run(HostMeter(host).sample(replace(BOAT, incarnation="two"))) is None
 
 
 def test_a_graph_is_measured_before_it_goes_and_not_after(world: BillingWorld, host: Host) -> None:
@@ -128,7 +117,7 @@ def test_the_rounds_go_on_when_the_store_fails(
     world: BillingWorld, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("twinframe.control.hosting.metering._PAUSE", 0.0)
-    rounds = BillingRounds(world.runner_, Settings(), HostMeter(host))
+    rounds = BillingRounds(world.runner_, Settings(), host)
     read, failures = world.runner.read, [StorageBusy("full"), StorageBusy("full")]
 
     async def fail_twice(work: object) -> object:
@@ -152,7 +141,7 @@ def test_what_a_provider_takes_its_time_for_is_measured_meanwhile(
     world: BillingWorld, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("twinframe.control.hosting.metering._PAUSE", 0.0)
-    rounds = BillingRounds(world.runner_, Settings(), HostMeter(host))
+    rounds = BillingRounds(world.runner_, Settings(), host)
     begun = asyncio.Event()
     host.broken = True
 
