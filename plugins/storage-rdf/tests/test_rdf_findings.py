@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from twinframe.runtime.diagnosis.findings import Severity
-from twinframe_storage_rdf.findings import list_findings
+from twinframe_storage_rdf.building import list_findings
 from twinframe_storage_rdf.settings import RdfSettings
 
 

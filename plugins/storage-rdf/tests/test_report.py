@@ -21,9 +21,9 @@ from twinframe.testing.contracts.base import put, reading, run
 from twinframe.testing.factories import build_relationship_record, build_twin_record
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.mapping import GraphNames
+from twinframe_storage_rdf.plugin import RdfWriter
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.shacl import batches, judge
-from twinframe_storage_rdf.triple_writer import RdfWriter
 
 pytest.importorskip("pyshacl", reason="pip install pyshacl to judge")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, by itself

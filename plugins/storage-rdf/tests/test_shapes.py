@@ -17,7 +17,7 @@ from twinframe.storage.triples import N_TRIPLES, TURTLE, Content
 from twinframe.testing.contracts.base import put
 from twinframe.testing.factories import build_relationship_record, build_twin_record
 from twinframe_storage_rdf.mapping import GraphNames
-from twinframe_storage_rdf.triple_writer import RdfWriter
+from twinframe_storage_rdf.plugin import RdfWriter
 
 pyshacl = pytest.importorskip("pyshacl", reason="pip install pyshacl to judge the shapes")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, by itself

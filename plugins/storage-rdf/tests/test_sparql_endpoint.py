@@ -43,9 +43,8 @@ from twinframe.storage.triples import (
 from twinframe.testing.contracts.base import put
 from twinframe.testing.factories import build_model_id, build_model_record, build_twin_record
 from twinframe_storage_rdf.building import build_store
-from twinframe_storage_rdf.endpoint.reading import parse_query
-from twinframe_storage_rdf.endpoint.service import Endpoint
-from twinframe_storage_rdf.endpoint.tokens import Kind, iterate_tokens
+from twinframe_storage_rdf.endpoint.reading import Kind, iterate_tokens, parse_query
+from twinframe_storage_rdf.plugin import Endpoint
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.store import RdfStore
 

@@ -34,14 +34,14 @@ from twinframe.testing.factories import build_twin_record
 from twinframe.testing.storage_contract import GraphStoreContract
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.engine import Question
-from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
+from twinframe_storage_rdf.store import RdfFileStore
 from twinframe_storage_rdf.storeprocess import apart, running, server
 from twinframe_storage_rdf.storeprocess.apart import ShortQueries
 from twinframe_storage_rdf.storeprocess.engine import ProcessEngine
 from twinframe_storage_rdf.storeprocess.frames import Files, Kind, Request, Status, pack_pair
-from twinframe_storage_rdf.storeprocess.pieces import Pieces
+from twinframe_storage_rdf.storeprocess.server import Pieces
 from twinframe_storage_rdf.terms import Iri
 
 PARTS = tuple(part for part in GraphStoreContract.__bases__ if part is not RemovalContract)

@@ -34,9 +34,9 @@ from twinframe.testing.factories import (
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.engines.rdflib_engine import RdflibEngine
 from twinframe_storage_rdf.mapping import GraphNames, Triple, build_twin_triples
+from twinframe_storage_rdf.plugin import RdfWriter
 from twinframe_storage_rdf.store import RdfStore
 from twinframe_storage_rdf.terms import Iri, render_term
-from twinframe_storage_rdf.triple_writer import RdfWriter
 from twinframe_storage_rdf.triples.nodes import iterate_nodes
 from twinframe_storage_rdf.triples.syntaxes import write_nodes
 from twinframe_storage_rdf.vocabulary import DOCUMENT

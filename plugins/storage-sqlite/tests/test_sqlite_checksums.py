@@ -14,8 +14,8 @@ from twinframe.errors import StorageDamaged, StorageError
 from twinframe.storage.base import GraphTransaction
 from twinframe.testing.contracts.removal import BackupContract
 from twinframe_storage_sqlite import verify
-from twinframe_storage_sqlite.ballast import NAME, keep_ballast
 from twinframe_storage_sqlite.checksums import VFS, holds_checksums, load_vfs
+from twinframe_storage_sqlite.files import BALLAST, keep_ballast
 from twinframe_storage_sqlite.findings import list_findings
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
@@ -196,15 +196,17 @@ def test_a_graph_gets_them_by_a_restore(tmp_path: Path) -> None:
 def test_ballast_takes_room_and_is_made_once(tmp_path: Path) -> None:
     store = build_store(tmp_path, ballast_bytes=65_536)
     store.close()
-    ballast = tmp_path / NAME
+    ballast = tmp_path / BALLAST
     assert ballast.stat().st_blocks * 512 >= 65_536
     settings = SqliteSettings(directory=str(tmp_path), ballast_bytes=65_536)
     assert not [
-        one for one in list_findings(settings) if one.message.startswith(str(tmp_path / NAME))
+        one for one in list_findings(settings) if one.message.startswith(str(tmp_path / BALLAST))
     ]
     ballast.unlink()
     assert [
-        one.check for one in list_findings(settings) if one.message.startswith(str(tmp_path / NAME))
+        one.check
+        for one in list_findings(settings)
+        if one.message.startswith(str(tmp_path / BALLAST))
     ] == ["disk space"]
     build_store(tmp_path, ballast_bytes=65_536).close()
     assert ballast.is_file()
@@ -212,7 +214,7 @@ def test_ballast_takes_room_and_is_made_once(tmp_path: Path) -> None:
 
 def test_ballast_is_not_what_fills_the_disk(tmp_path: Path) -> None:
     assert keep_ballast(tmp_path, 1 << 50) is False
-    assert not (tmp_path / NAME).exists()
+    assert not (tmp_path / BALLAST).exists()
 
 
 def test_an_error_of_the_disk_that_ends_a_check_is_a_finding(

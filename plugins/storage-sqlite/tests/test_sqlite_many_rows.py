@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from twinframe.storage.base import GraphTransaction, OutboxEvent
 from twinframe.testing.contracts.base import run
-from twinframe_storage_sqlite.many_rows import RowsStatement
+from twinframe_storage_sqlite.statements import RowsStatement
 from twinframe_storage_sqlite.store import SqliteGraphStore
 from twinframe_storage_sqlite.transaction import SqliteTransaction
 

@@ -20,8 +20,8 @@ from tests.reliability.storage_writers import read_values
 from tests.reliability.traffic import LOST, Line, add_model, wait_for_workers
 from twinframe.errors import TwinframeError
 from twinframe_storage_rdf.building import build_store
-from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.settings import RdfSettings
+from twinframe_storage_rdf.store import RdfFileStore
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx2
 
 from twinframe.errors import ConfigurationError
+from twinframe.runtime.diagnosis.directories import check_directory
+from twinframe.runtime.diagnosis.endpoints import check_endpoint
+from twinframe.runtime.diagnosis.findings import Finding, build_warning
+from twinframe.runtime.diagnosis.secrecy import check_secret
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.engines.rdflib_engine import RdflibEngine
 from twinframe_storage_rdf.engines.sparql import Remote, SparqlEngine
-from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
-from twinframe_storage_rdf.store import RdfStore
+from twinframe_storage_rdf.store import RdfFileStore, RdfStore
 from twinframe_storage_rdf.storeprocess.engine import ProcessEngine
+
+_SECTION = "Storage__Rdf__"
 
 
 def build_store(settings: RdfSettings, graph: str) -> RdfStore:
@@ -71,3 +77,26 @@ def _load_authorities(file: str) -> ssl.SSLContext | bool:
         raise ConfigurationError(
             f"Storage__Rdf__CaFile: {file} cannot be read as PEM certificates: {error}"
         ) from error
+
+
+def list_findings(settings: RdfSettings) -> Iterator[Finding]:
+    """Check the directory of an embedded store, or whether the server of a remote one answers."""
+    if settings.engine == "sparql":
+        yield from _check_server(settings)
+    elif settings.engine == "oxigraph" and settings.directory:
+        yield from check_directory(f"{_SECTION}Directory", Path(settings.directory))
+    else:
+        yield build_warning(
+            "durability",
+            f"{_SECTION}Engine={settings.engine} keeps graphs in memory only: all end with it.",
+            f"Set {_SECTION}Engine=oxigraph and {_SECTION}Directory, unless that is what you want.",
+        )
+
+
+def _check_server(settings: RdfSettings) -> Iterator[Finding]:
+    for name, url in (("QueryUrl", settings.query_url), ("UpdateUrl", settings.update_url)):
+        if url:
+            yield from check_endpoint(
+                _SECTION + name, url, ca_file=settings.ca_file, timeout=settings.connect_timeout
+            )
+    yield from check_secret(f"{_SECTION}Password", settings.password.get_secret_value())

@@ -28,10 +28,9 @@ from twinframe.storage.base import (
     TwinRecord,
 )
 from twinframe_storage_rdf.differences import Differences, State
-from twinframe_storage_rdf.draft import DraftView
+from twinframe_storage_rdf.draft import DraftView, Load
 from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache, Interfaces
-from twinframe_storage_rdf.load import Load
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, read_key
 from twinframe_storage_rdf.service_records import ServiceRecords

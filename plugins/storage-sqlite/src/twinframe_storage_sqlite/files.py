@@ -1,9 +1,11 @@
-"""The paths of one database's files, and the marker that records that the database was created."""
+"""The paths of one database's files, its marker, and the ballast of their directory."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,10 @@ CONTROL_NAME: Final = "control"
 """The database of the control plane's records."""
 
 _GRAPH_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,198}[a-z0-9])?")
+BALLAST: Final = "ballast"
+_ROOM: Final = 10
+"""The file is only made if this many times its size is free, so that it does not fill the disk."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +96,31 @@ def make_private(path: Path) -> None:
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def keep_ballast(directory: Path, size: int) -> bool:
+    """Create the file `ballast` if it is missing and there is space for it; return whether it
+    exists.
+
+    It reserves disk space, for the operator to delete when the disk is full. A full disk also stops
+    deletions, which have to write before they can free anything; deleting this file lets them
+    continue. The service never removes it: writes would take the space at once.
+
+    NOTE: several processes may call this at once; all of them create the same file.
+    """
+    path = directory / BALLAST
+    with suppress(FileNotFoundError):
+        if path.stat().st_size >= size:
+            return True
+    if size == 0 or shutil.disk_usage(directory).free < size * _ROOM:
+        return False
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(handle, 0, size)  # a sparse file would reserve no space
+        finally:
+            os.close(handle)
+    except OSError as error:
+        _log.warning("%s cannot be made: %s", path, error.strerror)
+        return False
+    return True

@@ -15,9 +15,8 @@ from twinframe.errors import ConfigurationError, StorageBusy
 from twinframe.runtime.diagnosis.directories import check_directory
 from twinframe.runtime.diagnosis.findings import Finding, build_error, build_fine, build_warning
 from twinframe.runtime.diagnosis.machine import check_clock
-from twinframe_storage_sqlite.ballast import NAME
 from twinframe_storage_sqlite.connection import open_reader, verify_library
-from twinframe_storage_sqlite.files import build_files
+from twinframe_storage_sqlite.files import BALLAST, build_files
 from twinframe_storage_sqlite.remains import Loss, find_loss
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.using import UseLock
@@ -129,7 +128,7 @@ def _list_files(directory: Path) -> list[Path]:
 
 
 def _check_ballast(settings: SqliteSettings) -> Iterator[Finding]:
-    path = Path(settings.directory) / NAME
+    path = Path(settings.directory) / BALLAST
     if settings.ballast_bytes and path.parent.is_dir() and not path.is_file():
         yield build_warning(
             "disk space",

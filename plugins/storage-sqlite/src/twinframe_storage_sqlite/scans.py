@@ -9,17 +9,22 @@ from typing import Any, Final
 import apsw
 import orjson
 
-from twinframe.model.ids import MODEL_LABEL
+from twinframe.model.ids import MODEL_LABEL, build_labels
 from twinframe.model.values import Node, Relationship
 from twinframe.query.algebra import Direction, LabelExpression
 from twinframe.query.evaluate.labels import compile_labels, find_label_names
 from twinframe.query.reader import GraphReader, Hop
 from twinframe.storage.cpu_scheduler import CpuScheduler
-from twinframe_storage_sqlite.labels import LabelSets, read_label_sets
 from twinframe_storage_sqlite.statements import Row, SqlValue, StatementRunner
 
-_HOPS_AT_ONCE: Final = 500
+_ALL = """
+SELECT c.descendant, a.dtmi
+FROM interface_closure c JOIN interface a ON a.id = c.ancestor
+ORDER BY c.descendant"""
 
+LabelSets = dict[int, frozenset[str]]
+"""Row id of an interface -> the labels of its twins."""
+_HOPS_AT_ONCE: Final = 500
 _SCHEMA_VERSION: Final = "SELECT value FROM meta WHERE key = 'model_version'"
 _TWIN: Final = "t.dt_id, t.model, CAST(json(t.document) AS BLOB)"
 _ALL_TWINS: Final = f"SELECT {_TWIN} FROM twin t"  # noqa: S608  (constants of this module)
@@ -34,7 +39,6 @@ SELECT dtmi, CAST(json_object(
   'decommissioned', json(iif(decommissioned, 'true', 'false')), 'uploadTime', upload_time,
   'model', json(document)) AS BLOB)
 FROM interface WHERE position IS NOT NULL ORDER BY position"""
-
 _EDGE: Final = "s.dt_id, r.relationship_id, t.dt_id, r.name, CAST(json(r.document) AS BLOB)"
 _RELATIONSHIPS: Final = (
     f"SELECT {_EDGE} FROM relationship r JOIN twin s ON s.id = r.source "  # noqa: S608
@@ -51,10 +55,17 @@ _INCOMING: Final = (
     "CROSS JOIN twin s ON s.id = r.source"
 )
 _OF_TYPES: Final = " r.name IN (SELECT value FROM json_each(:types))"
-
 _DESCENDANTS: Final = """
 SELECT d.dtmi FROM interface a JOIN interface_closure c ON c.ancestor = a.id
 JOIN interface d ON d.id = c.descendant WHERE a.dtmi = ?"""
+
+
+def read_label_sets(runner: StatementRunner) -> LabelSets:
+    """The labels of every interface."""
+    above: dict[int, set[str]] = {}
+    for interface, ancestor in runner.read_all(_ALL):
+        above.setdefault(interface, set()).add(ancestor)
+    return {interface: build_labels(frozenset(found)) for interface, found in above.items()}
 
 
 class GraphScans(StatementRunner, GraphReader):

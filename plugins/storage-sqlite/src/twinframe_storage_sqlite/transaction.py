@@ -23,9 +23,8 @@ from twinframe.storage.base import (
 )
 from twinframe_storage_sqlite import interfaces
 from twinframe_storage_sqlite.errors import EngineError, build_error
-from twinframe_storage_sqlite.many_rows import RowsStatement
 from twinframe_storage_sqlite.session import SqliteSession
-from twinframe_storage_sqlite.statements import SqlValue
+from twinframe_storage_sqlite.statements import RowsStatement, SqlValue
 
 _PAGES_IN_USE: Final = """
 SELECT p.page_count - f.freelist_count FROM pragma_page_count p, pragma_freelist_count f"""

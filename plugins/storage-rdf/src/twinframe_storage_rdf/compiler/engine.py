@@ -24,8 +24,6 @@ from twinframe_storage_rdf.compiler.bindings import (
     render_count,
 )
 from twinframe_storage_rdf.compiler.composites import Composite
-from twinframe_storage_rdf.compiler.group import Statement
-from twinframe_storage_rdf.compiler.needs import find_needed, find_scanned
 from twinframe_storage_rdf.compiler.operators import PlanCompiler
 from twinframe_storage_rdf.compiler.order import render_text_key
 from twinframe_storage_rdf.compiler.output import (
@@ -34,10 +32,16 @@ from twinframe_storage_rdf.compiler.output import (
     build_columns,
     find_column,
 )
-from twinframe_storage_rdf.compiler.pages import is_selective, read_page, render_start
+from twinframe_storage_rdf.compiler.pages import (
+    find_needed,
+    find_scanned,
+    is_selective,
+    read_page,
+    render_start,
+)
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.compiler.shortest import ShortestQuery, find_search
-from twinframe_storage_rdf.compiler.term import Term
+from twinframe_storage_rdf.compiler.term import Statement, Term
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.remote_session import RemoteSession
 from twinframe_storage_rdf.session import RdfSession

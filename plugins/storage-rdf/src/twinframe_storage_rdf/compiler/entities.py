@@ -9,8 +9,7 @@ from twinframe.query.algebra import Expression, Literal, Property, Subscript, Va
 from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
-from twinframe_storage_rdf.compiler.group import Group
-from twinframe_storage_rdf.compiler.term import NULL_TERM, Term, render_is
+from twinframe_storage_rdf.compiler.term import NULL_TERM, Group, Term, render_is
 from twinframe_storage_rdf.mapping import (
     RELATIONSHIP_MEMBERS,
     TWIN_MEMBERS,

@@ -25,7 +25,7 @@ from twinframe_storage_rdf.compiler.bindings import (
     render_name,
     render_resource,
 )
-from twinframe_storage_rdf.compiler.group import Group, Statement
+from twinframe_storage_rdf.compiler.term import Group, Statement
 from twinframe_storage_rdf.terms import render_iri
 
 _HEIR = f"{render_iri(v.RDFS_SUBCLASS)}*"

@@ -44,12 +44,13 @@ from twinframe_storage_rdf.compiler.bindings import (
 from twinframe_storage_rdf.compiler.composites import Composite, compile_composite, is_json
 from twinframe_storage_rdf.compiler.conditions import add_condition
 from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler
-from twinframe_storage_rdf.compiler.group import Group, Statement
 from twinframe_storage_rdf.compiler.order import render_order, render_order_mark
 from twinframe_storage_rdf.compiler.patterns import PatternCompiler
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.compiler.term import (
     DOUBLE_TYPE,
+    Group,
+    Statement,
     Term,
     render_bound,
     render_is_nested,

@@ -15,25 +15,42 @@ from twinframe.query.algebra import (
     Expression,
     Filter,
     Match,
+    Operator,
     Project,
     Query,
+    Unit,
 )
-from twinframe.query.evaluate.analysis import find_conjuncts
+from twinframe.query.evaluate.analysis import find_conjuncts, find_mentioned
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.bindings import render_scalar
 from twinframe_storage_rdf.terms import Row
 
 _SPARE: Final = 1.5
 """How many more twins than rows a window covers: enough that rows are rarely missing."""
-
 _LOOK: Final = 8
 """PERF: scanning a place takes as long as ordering so many twins; small graphs have few per place.
 
 Measured with 3,000 twins: 835 ms by places for a page of 1,000, 20 ms for all of them in order.
 """
-
 ReadRows = Callable[[str, int], Iterator[Row]]
 """The rows after a start (a text of `render_start`), in order, up to a number."""
+
+
+def find_needed(query: Query) -> frozenset[str]:
+    """Return the variables that are mentioned outside the pattern element that binds them."""
+    return frozenset(find_mentioned(query.root, query.columns))
+
+
+def find_scanned(operator: Operator) -> str | None:
+    """Return the node whose twins the rows correspond to one to one; None if there is none."""
+    match operator:
+        case Project(source=Match() | Filter() as source) | Filter(source=source):
+            return find_scanned(source)
+        case Match(source=Unit(), optional=False, pattern=pattern):
+            alone = len(pattern.nodes) == 1 and not pattern.relationships and not pattern.paths
+            return pattern.nodes[0].variable if alone else None
+        case _:
+            return None
 
 
 def is_selective(query: Query) -> bool:

@@ -26,10 +26,9 @@ from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import Source, render_name, render_resource
 from twinframe_storage_rdf.compiler.composites import build_path
-from twinframe_storage_rdf.compiler.group import Group
 from twinframe_storage_rdf.compiler.labels import add_labels
 from twinframe_storage_rdf.compiler.select import Select
-from twinframe_storage_rdf.compiler.term import Term
+from twinframe_storage_rdf.compiler.term import Group, Term
 from twinframe_storage_rdf.terms import render_iri
 
 AddCondition = Callable[[Select, Expression], None]

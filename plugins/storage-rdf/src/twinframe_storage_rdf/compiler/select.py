@@ -11,8 +11,7 @@ from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.composites import Composite
-from twinframe_storage_rdf.compiler.group import Group, Statement
-from twinframe_storage_rdf.compiler.term import Term, render_mark
+from twinframe_storage_rdf.compiler.term import Group, Statement, Term, render_mark
 
 LARGEST_QUERY = 100_000
 """The number of characters of SPARQL above which a plan is left to the evaluator."""

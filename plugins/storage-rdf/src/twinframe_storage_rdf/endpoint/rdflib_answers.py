@@ -6,6 +6,9 @@ be stopped. None of these is run, even if the earlier check of the text missed o
 
 from __future__ import annotations
 
+import ctypes
+import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Final
 
@@ -20,9 +23,9 @@ from rdflib.query import Result
 from rdflib.term import BNode, Identifier, Literal
 
 from twinframe.errors import SparqlInvalid
-from twinframe_storage_rdf.endpoint.alarm import run_until
 from twinframe_storage_rdf.endpoint.writing import (
     LimitedWriter,
+    build_late_answer,
     check_deadline,
     parse_rows,
     parse_triples,
@@ -38,6 +41,8 @@ _REFUSED: Final = {
     "Builtin_REGEX": "REGEX",
     "Builtin_REPLACE": "REPLACE",
 }
+_AGAIN: Final = 1.0
+"""Seconds between attempts: rdflib swallows some errors of any kind and treats them as false."""
 
 
 class _WatchedGraph(Graph):
@@ -190,3 +195,49 @@ def _build_term(term: Identifier) -> dict[str, str]:
             built["datatype"] = str(term.datatype)
         return built
     return {"type": "bnode" if isinstance(term, BNode) else "uri", "value": str(term)}
+
+
+class _Ended(BaseException):
+    """Raised in the thread; a BaseException, so that `except Exception` does not catch it."""
+
+
+def run_until(deadline: float, work: Callable[[], None]) -> None:
+    """Run `work`; raise `QueryTimeout` at the `time.monotonic()` moment if it has not ended.
+
+    Only for Python code that cannot be stopped in another way and changes nothing.
+    """
+    thread = threading.get_ident()
+    guard = threading.Lock()
+    is_over = threading.Event()
+
+    def watch() -> None:
+        wait = deadline - time.monotonic()
+        while not is_over.wait(max(0.0, wait)):
+            with guard:
+                if not is_over.is_set():
+                    _raise(thread, _Ended)
+            wait = _AGAIN
+
+    def settle() -> None:
+        with guard:  # from here on none is sent; one that was sent but not raised yet is withdrawn
+            is_over.set()
+            _raise(thread, None)
+
+    try:
+        try:
+            threading.Thread(target=watch, name="twinframe-alarm", daemon=True).start()
+            work()
+        finally:
+            settle()
+    except _Ended:
+        settle()  # an error may have come during the first call
+        raise build_late_answer() from None
+
+
+def _raise(thread: int, error: type[BaseException] | None) -> None:
+    """SPEC: CPython C API, PyThreadState_SetAsyncExc: raised at a next bytecode; None withdraws
+    it.
+    """
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
+    )

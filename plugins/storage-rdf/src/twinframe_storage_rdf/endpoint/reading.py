@@ -6,33 +6,66 @@ text that passes is a query, calls no other server, and is small enough to be pl
 
 from __future__ import annotations
 
+import enum
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from twinframe.errors import LimitExceeded, SparqlInvalid
 from twinframe.errors.nearest import find_nearest
 from twinframe.storage.triples import QueryForm, SparqlLimits, SparqlQuery
-from twinframe_storage_rdf.endpoint.tokens import Kind, Token, build_error, iterate_tokens
-from twinframe_storage_rdf.endpoint.words import WORDS
 from twinframe_storage_rdf.terms import XSD
 
+# SPEC: SPARQL 1.1 section 19.8, keywords and built-in calls; of SPARQL 1.2 and common engines those
+# that call no other server: LATERAL, triple terms, languages with direction.
+_CLAUSE_TEXT: Final = """
+BASE PREFIX SELECT DISTINCT REDUCED AS CONSTRUCT DESCRIBE ASK FROM NAMED WHERE GROUP BY HAVING ORDER
+ASC DESC LIMIT OFFSET VALUES UNDEF OPTIONAL GRAPH SERVICE SILENT BIND MINUS UNION FILTER LATERAL A
+TRUE FALSE IN NOT EXISTS SEPARATOR
+"""
+_FUNCTION_TEXT: Final = """
+STR LANG LANGMATCHES DATATYPE BOUND IRI URI BNODE RAND ABS CEIL FLOOR ROUND CONCAT STRLEN UCASE
+LCASE ENCODE_FOR_URI CONTAINS STRSTARTS STRENDS STRBEFORE STRAFTER YEAR MONTH DAY HOURS MINUTES
+SECONDS TIMEZONE TZ NOW UUID STRUUID MD5 SHA1 SHA256 SHA384 SHA512 COALESCE IF STRLANG STRDT
+SAMETERM ISIRI ISURI ISBLANK ISLITERAL ISNUMERIC REGEX SUBSTR REPLACE COUNT SUM MIN MAX AVG SAMPLE
+GROUP_CONCAT TRIPLE SUBJECT PREDICATE OBJECT ISTRIPLE LANGDIR STRLANGDIR HASLANG HASLANGDIR
+"""
+_WORDS: Final = frozenset((_CLAUSE_TEXT + _FUNCTION_TEXT).split())
+_LETTER: Final = r"[^\W\d_]"
+_PREFIX: Final = rf"(?:{_LETTER}(?:[\w.-]*[\w-])?)?:"
+_PLACE: Final = r"(?:[\w:-]|%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%])"
+_TOKEN: Final = re.compile(
+    rf"""
+    (?P<blank_space>[ \t\r\n]+|\#[^\r\n]*)
+    |(?P<iri><[^<>"{{}}|^`\\\x00-\x20]*>)
+    |(?P<text>\"{{3}}(?:\"{{0,2}}(?:[^"\\]|\\.))*\"{{3}}|'{{3}}(?:'{{0,2}}(?:[^'\\]|\\.))*'{{3}}
+        |"(?:[^"\\\r\n]|\\[^\r\n])*"|'(?:[^'\\\r\n]|\\[^\r\n])*')
+    |(?P<blank>_:[\w](?:[\w.-]*[\w-])?)
+    |(?P<name>{_PREFIX}(?:{_PLACE}(?:(?:{_PLACE}|\.)*{_PLACE})?)?)
+    |(?P<variable>[?$]\w+)
+    |(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+    |(?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
+    |(?P<word>[A-Za-z][A-Za-z0-9_]*)
+    |(?P<symbol>\^\^|&&|\|\||!=|<=|>=|[{{}}()\[\];,.*/+|^?!=<>-])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_AMBIGUOUS: Final = re.compile(r"[()&!\[\]]")
+_ESCAPE: Final = re.compile(r"\\[uU]")
+_LONGEST_IRI: Final = 1024
 _UPDATES: Final = frozenset(
     ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 )
 _FORMS: Final = tuple(form.value for form in QueryForm)
-
 # SEC: names that libraries parse as the keyword and what follows it (`SERVICE:x`, `trueSERVICE`).
 _SERVICE: Final = re.compile(r"service", re.IGNORECASE)
 _HIDDEN_SERVICE: Final = re.compile(r"^[^:]*service|\.service", re.IGNORECASE)
-
 # SEC: Virtuoso's `bif:http_get` calls other servers, Jena's `java:` loads classes.
 _PROGRAM: Final = re.compile(r"(?:bif|sql|java|javascript):", re.IGNORECASE)
 _FUNCTIONS: Final = (XSD, "http://www.w3.org/2005/xpath-functions/math#")
 _NO_BREAK: Final = re.compile(r"[^\r\n]")
-
 # PERF: what an engine plans in less than a second: 200 patterns take 0.3 s, 400 take 4; 50 OPTIONAL
 # 0.4 s, 200 take 17. 10,000 operators of one kind end the process.
 _MOST: Final = {
@@ -48,6 +81,81 @@ _JOIN_WORDS: Final = frozenset(("OPTIONAL", "MINUS", "EXISTS", "LATERAL", "SELEC
 _CLAUSE_WORDS: Final = frozenset(("UNION", "FILTER", "BIND", "AS", "VALUES"))
 _SEPARATORS: Final = frozenset((".", ";", ","))
 _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
+
+
+# --- tokens ---------------------------------------------------------------------------------------
+
+
+class Kind(enum.Enum):
+    """The kind of a token."""
+
+    WORD = "word"  # keywords and names of functions
+    IRI = "iri"
+    NAME = "name"  # prefixed, also with an empty local part
+    VARIABLE = "variable"
+    BLANK = "blank"
+    TEXT = "text"
+    NUMBER = "number"
+    TAG = "tag"
+    SYMBOL = "symbol"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token and its position in the text, from 0."""
+
+    kind: Kind
+    text: str
+    start: int
+
+
+def iterate_tokens(text: str) -> Iterator[Token]:
+    """Yield the tokens of the text.
+
+    SPEC: SPARQL 1.1 section 19.8, terminals; each token is the longest that fits. Two things are
+    left out on purpose: code point escapes (19.2), which libraries read differently, and IRIs with
+    brackets, `&` or `!` in them, which some libraries read as a comparison.
+
+    Raises `SparqlInvalid` with line and column at an invalid character.
+    """
+    escape = _ESCAPE.search(text)
+    if escape is not None:
+        raise build_error(
+            text, escape.start(), r"code point escapes (\u, \U) are not taken; write the character"
+        )
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise build_error(text, at, f"{text[at]!r} does not begin anything here")
+        at = found.end()
+        name = str(found.lastgroup)
+        if name != "blank_space":
+            token = Token(Kind(name), found[0], found.start())
+            _check(text, token)
+            yield token
+
+
+def build_error(text: str, start: int, message: str) -> SparqlInvalid:
+    """Build the error for a position of the text."""
+    line = text.count("\n", 0, start) + 1
+    column = start - text.rfind("\n", 0, start)
+    end = "" if message.endswith("?") else "."
+    return SparqlInvalid(f"Line {line}, column {column}: {message}{end}")
+
+
+def _check(text: str, token: Token) -> None:
+    if token.kind is Kind.IRI and (
+        len(token.text) > _LONGEST_IRI or _AMBIGUOUS.search(token.text) is not None
+    ):
+        raise build_error(
+            text,
+            token.start,
+            f"an IRI has at most {_LONGEST_IRI} characters and none of ( ) [ ] & !; to compare, "
+            "write a blank behind <",
+        )
+
+
 _TERMS: Final = frozenset((Kind.IRI, Kind.NAME, Kind.VARIABLE, Kind.BLANK, Kind.TEXT, Kind.NUMBER))
 
 
@@ -186,8 +294,8 @@ class _Reading:
             raise build_error(self.text, token.start, f"{word} is refused: only queries are run")
         if self.form is None:
             self._take_first(token, word)
-        elif word not in WORDS:
-            near = find_nearest(word, WORDS)
+        elif word not in _WORDS:
+            near = find_nearest(word, _WORDS)
             hint = f"; did you mean {near}?" if near else ""
             message = f"{token.text!a} is no word of SPARQL 1.1{hint}"
             raise build_error(self.text, token.start, message)
