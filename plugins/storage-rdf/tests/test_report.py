@@ -23,7 +23,8 @@ from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.plugin import RdfWriter
 from twinframe_storage_rdf.settings import RdfSettings
-from twinframe_storage_rdf.shacl import batches, judge
+from twinframe_storage_rdf.shacl import judge
+from twinframe_storage_rdf.shacl import report as reports
 
 pytest.importorskip("pyshacl", reason="pip install pyshacl to judge")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, by itself
@@ -124,7 +125,7 @@ def test_twins_that_keep_their_models_conform(store: GraphStore) -> None:
 def test_what_departs_is_told_with_twin_path_and_value(
     store: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "_MOST_TWINS", 2)
+    monkeypatch.setattr(reports, "_MOST_TWINS", 2)
     put(store, *[build_twin(f"t{n}", area=1.5) for n in range(9)])
     put(store, build_twin("t x/é", area="wide"), build_twin("t3 1", state=5), build_twin("p", PUMP))
     put(store, has("t1", "r", "t0"), has("t1", "s", "p"), has("t8", "r", "t3 1"))
@@ -193,7 +194,7 @@ def test_a_twin_of_a_model_that_is_gone_is_judged_by_what_that_extended(
 def test_relationships_that_were_not_held_are_told(
     memory: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "_MOST_EDGES", 5)
+    monkeypatch.setattr(reports, "_MOST_EDGES", 5)
     put(memory, *[build_twin(f"t{n:02}") for n in range(40)])
     put(memory, *[has("t00", f"r{n:02}", f"t{n:02}") for n in range(40)])
     (one,) = results(memory)

@@ -6,13 +6,15 @@ Laid over records as they are read, they show another version of the graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import orjson
 
 from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord, TwinRecord
+
+T = TypeVar("T")
 
 RelationshipKey: TypeAlias = tuple[str, str]
 """Source id and relationship id."""
@@ -106,7 +108,7 @@ def split_differences(differences: Differences) -> Iterator[Differences]:
     part, size = Differences(), 0
     for at, records in enumerate(differences._maps()):
         for key, record in records.items():
-            more = _measure(record)
+            more = measure_document(record)
             if size and size + more > _LARGE_PART:
                 yield part
                 part, size = Differences(), 0
@@ -115,7 +117,7 @@ def split_differences(differences: Differences) -> Iterator[Differences]:
     yield part
 
 
-def _measure(record: object) -> int:
+def measure_document(record: object) -> int:
     """Return the size of the record's document in bytes."""
     if isinstance(record, bytes):
         return len(record)
@@ -149,19 +151,17 @@ def parse_differences(text: bytes) -> Differences:
     """Parse the differences that `render_differences` wrote."""
     found = orjson.loads(text)
     return Differences(
-        twins={key: None if x is None else _unpack_twin(x) for key, x in found["twins"]},
+        twins={key: _unpack(TwinRecord, x, 3) for key, x in found["twins"]},
         relationships={
-            (source, key): None if x is None else _unpack_relationship(x)
+            (source, key): _unpack(RelationshipRecord, x, 5)
             for source, key, x in found["relationships"]
         },
         interfaces={key: None if x is None else tuple(x) for key, x in found["interfaces"]},
-        models={key: None if x is None else _unpack_model(x) for key, x in found["models"]},
+        models={key: _unpack(ModelRecord, x, 1, 2, 3) for key, x in found["models"]},
         entries={
             (kind, key): None if x is None else x.encode() for kind, key, x in found["entries"]
         },
-        events={
-            at: None if x is None else OutboxEvent(x[0], x[1].encode()) for at, x in found["events"]
-        },
+        events={at: _unpack(OutboxEvent, x, 1) for at, x in found["events"]},
     )
 
 
@@ -174,26 +174,11 @@ def _pack(
     return [value.decode() if isinstance(value, bytes) else value for value in fields]
 
 
-def _unpack_twin(packed: list[Any]) -> TwinRecord:
-    twin_id, model_id, etag, body = packed
-    return TwinRecord(twin_id, model_id, etag, body.encode())
-
-
-def _unpack_relationship(packed: list[Any]) -> RelationshipRecord:
-    source, key, name, target, etag, body = packed
-    return RelationshipRecord(source, key, name, target, etag, body.encode())
-
-
-def _unpack_model(packed: list[Any]) -> ModelRecord:
-    model_id, document, name, description, extends, components, time, gone, position = packed
-    return ModelRecord(
-        model_id,
-        document.encode(),
-        name.encode(),
-        description.encode(),
-        tuple(extends),
-        tuple(components),
-        time,
-        gone,
-        position,
-    )
+def _unpack(build: Callable[..., T], packed: list[Any] | None, *texts: int) -> T | None:
+    """Build the record that `_pack` made a list of; `texts` are the places of its documents."""
+    if packed is None:
+        return None
+    values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in packed]
+    for at in texts:
+        values[at] = values[at].encode()
+    return build(*values)

@@ -6,14 +6,14 @@ at most once, and the record as read says what the change replaces.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from twinframe.query.engine import CannotRun
 from twinframe.runtime.memory import Hold
 from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
-from twinframe_storage_rdf.differences import Differences, State
+from twinframe_storage_rdf.differences import Differences, State, measure_document
 from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.mapping import (
@@ -25,7 +25,6 @@ from twinframe_storage_rdf.mapping import (
 )
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, read_key
-from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.terms import Row
 from twinframe_storage_rdf.view import View
 
@@ -128,7 +127,6 @@ class Known:
         view = View(engine, queries)
         self._names = queries.names
         self._records = Records(queries, view, cache)
-        self._service = ServiceRecords(queries, view)
         self._sizes: dict[int, tuple[object, int]] = {}
 
     def read_twin(self, twin_id: str) -> TwinRecord | None:
@@ -163,7 +161,7 @@ class Known:
             relationships=_pick(held.relationships, draft.relationships),
             models=models,
             entries=_pick(held.entries, draft.entries),
-            events={**dict.fromkeys(draft.events), **self._service.read_events(draft.events)},
+            events={**dict.fromkeys(draft.events), **self._records.read_events(draft.events)},
         )
         if draft.interfaces:
             present = self._records.read_hierarchy().interfaces
@@ -198,32 +196,29 @@ class Known:
         return held[1]
 
     def _fill_twins(self, ids: Iterable[str]) -> None:
-        held = self._held.twins
-        # NOTE: `held` is changed only after all twins were read, so a failed read leaves no gaps.
-        found: dict[str, TwinRecord | None] = dict.fromkeys(key for key in ids if key not in held)
-        for twin in self._records.read_twins(list(found)):
-            self._load.add_text(len(twin.body))
-            found[twin.twin_id] = twin
-        held.update(found)
+        read = self._records.read_twins
+        self._fill(self._held.twins, ids, lambda new: ((x.twin_id, x) for x in read(new)))
 
     def _fill_relationships(self, keys: Iterable[tuple[str, str]]) -> None:
-        held = self._held.relationships
-        found: dict[tuple[str, str], RelationshipRecord | None] = dict.fromkeys(
-            key for key in keys if key not in held
+        read = self._records.read_relationships
+        self._fill(
+            self._held.relationships, keys, lambda new: ((read_key(x), x) for x in read(new))
         )
-        for relationship in self._records.read_relationships(list(found)):
-            self._load.add_text(len(relationship.body))
-            found[read_key(relationship)] = relationship
-        held.update(found)
 
     def _fill_entries(self, keys: Iterable[tuple[str, str]]) -> None:
-        held = self._held.entries
-        found: dict[tuple[str, str], bytes | None] = dict.fromkeys(
-            key for key in keys if key not in held
-        )
-        for key, body in self._service.read_bodies(list(found)).items():
-            self._load.add_text(len(body))
-            found[key] = body
+        self._fill(self._held.entries, keys, lambda new: self._records.read_bodies(new).items())
+
+    def _fill(
+        self,
+        held: dict[K, T | None],
+        keys: Iterable[K],
+        read: Callable[[list[K]], Iterable[tuple[K, T]]],
+    ) -> None:
+        # NOTE: `held` is changed only after all were read, so a failed read leaves no gaps.
+        found: dict[K, T | None] = dict.fromkeys(key for key in keys if key not in held)
+        for key, record in read(list(found)):
+            self._load.add_text(measure_document(record))
+            found[key] = record
         held.update(found)
 
 

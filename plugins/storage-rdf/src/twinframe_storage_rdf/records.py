@@ -1,6 +1,4 @@
-"""Reads twins, relationships and models of one version of a graph, even if the engine holds a newer
-one.
-"""
+"""Reads the records of one version of a graph, even if the engine holds a newer one."""
 
 from __future__ import annotations
 
@@ -10,9 +8,18 @@ from heapq import merge
 from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from twinframe.storage.base import ModelRecord, RelationshipRecord, StoredDocument, TwinRecord
+import orjson
+
+from twinframe.storage.base import (
+    Listed,
+    ModelRecord,
+    OutboxEvent,
+    RelationshipRecord,
+    StoredDocument,
+    TwinRecord,
+)
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.differences import Differences, RelationshipKey, State
+from twinframe_storage_rdf.differences import Differences, EntryKey, RelationshipKey, State
 from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
 from twinframe_storage_rdf.queries import (
     Queries,
@@ -193,7 +200,8 @@ class Records:
             )
 
         rows, differ = self._read_page(
-            lambda more: self.queries.outgoing(source_id, name, after, limit + more)
+            "relationships",
+            lambda more: self.queries.outgoing(source_id, name, after, limit + more),
         )
         return sorted(_merge_relationships(rows, differ, holds), key=read_key)[:limit]
 
@@ -206,13 +214,15 @@ class Records:
             return record.target_id == target_id and [*read_key(record)] > [*after]
 
         rows, differ = self._read_page(
-            lambda more: self.queries.incoming(target_id, after, limit + more)
+            "relationships", lambda more: self.queries.incoming(target_id, after, limit + more)
         )
         return sorted(_merge_relationships(rows, differ, holds), key=read_key)[:limit]
 
     def has_relationships(self, twin_id: str) -> bool:
         """Whether any relationship is at the twin."""
-        rows, differ = self._read_page(lambda more: self.queries.keys_at(twin_id, more + 1))
+        rows, differ = self._read_page(
+            "relationships", lambda more: self.queries.keys_at(twin_id, more + 1)
+        )
         if any(row not in differ.relationships for row in cast("Iterator[Any]", rows)):
             return True
         return next(differ.relationships_at(twin_id), None) is not None
@@ -223,16 +233,19 @@ class Records:
         rows, differ = self._source.read(text)
         return _merge_relationships(rows, differ, holds)
 
-    def _read_page(self, build: Callable[[int], str]) -> tuple[Iterator[Row], Differences]:
-        """Return the rows of `build(more)`, where at most `more` rows are hidden by the
-        differences.
+    def _read_page(
+        self, kind: str, build: Callable[[int], str]
+    ) -> tuple[Iterator[Row], Differences]:
+        """Return the rows of `build(more)`, where at most `more` rows are hidden by the differences
+        of this kind.
         """
-        more = len(self._source.differences().relationships)
+        more = len(getattr(self._source.differences(), kind))
         while True:
             rows, differ = self._source.read(build(more))
-            if len(differ.relationships) <= more:
+            hidden = len(getattr(differ, kind))
+            if hidden <= more:
                 return rows, differ
-            more = 2 * len(differ.relationships)  # so that writers cannot exceed it
+            more = 2 * hidden  # so that writers cannot exceed it
 
     # --- models ---------------------------------------------------------------------------------
 
@@ -245,13 +258,11 @@ class Records:
 
     def list_models(self, after: int, limit: int | None) -> list[ModelRecord]:
         """Stored models by position."""
-        more = len(self._source.differences().models)
-        while True:
-            most = None if limit is None else limit + more
-            rows, differ = self._source.read(self.queries.models_after(after, most))
-            if len(differ.models) <= more:
-                break
-            more = 2 * len(differ.models)
+
+        def build(more: int) -> str:
+            return self.queries.models_after(after, None if limit is None else limit + more)
+
+        rows, differ = self._read_page("models", build)
         found = _merge(
             map(read_model_row, rows),
             differ.models,
@@ -290,6 +301,64 @@ class Records:
             if twin is not None:
                 counts[twin.model_id] = counts.get(twin.model_id, 0) + 1
         return {model for model, count in counts.items() if count > 0}
+
+    # --- the service's own ----------------------------------------------------------------------
+
+    def read_bodies(self, keys: Iterable[EntryKey]) -> Mapping[EntryKey, bytes]:
+        """Return the bodies of those of these entries that exist."""
+        found: dict[EntryKey, bytes] = {}
+        for batch in batched(keys):
+            rows, differ = self._source.read(self.queries.entries_by_key(batch))
+            bodies = {cast("Iri", iri): cast("bytes", body) for iri, body in rows}
+            for key in batch:
+                body = (
+                    differ.entries[key]
+                    if key in differ.entries
+                    else bodies.get(v.build_entry_iri(*key))
+                )
+                if body is not None:
+                    found[key] = body
+        return found
+
+    def list_entries(self, kind: str, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
+        """A page of a kind by key."""
+        rows, differ = self._read_page(
+            "entries", lambda more: self.queries.entries_after(kind, after, limit + more)
+        )
+        found = {cast("str", key): cast("bytes", body) for key, body in rows}
+        for (own, key), body in differ.entries.items():
+            if own == kind:
+                found.pop(key, None)
+                if body is not None and (after is None or key > after):
+                    found[key] = body
+        return [Listed(key, found[key]) for key in sorted(found)[:limit]]
+
+    def measure_events(self, positions: Iterable[int]) -> Sequence[tuple[int, int]]:
+        """Read the position and length of the stored events at these positions, in order."""
+        found: list[tuple[int, int]] = []
+        for batch in batched(positions):
+            rows, _ = self._source.read(self.queries.event_sizes(batch))
+            found += (
+                (v.parse_event_iri(cast("Iri", iri)), cast("int", length)) for iri, length in rows
+            )
+        return sorted(found)
+
+    def read_events(self, positions: Iterable[int]) -> Mapping[int, OutboxEvent]:
+        """Return the events at these positions that exist, in the order of positions."""
+        found: dict[int, OutboxEvent] = {}
+        for batch in batched(positions):
+            rows, differ = self._source.read(self.queries.events_at(batch))
+            for iri, text in rows:
+                subject, body = cast("list[str]", orjson.loads(cast("bytes", text)))
+                position = v.parse_event_iri(cast("Iri", iri))
+                found[position] = OutboxEvent(subject, body.encode())
+            for position in batch:
+                if position in differ.events:
+                    event = differ.events[position]
+                    found.pop(position, None)
+                    if event is not None:
+                        found[position] = event
+        return {position: found[position] for position in sorted(found)}
 
     # --- the hierarchy --------------------------------------------------------------------------
 

@@ -32,7 +32,6 @@ from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, batched
-from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.terms import Iri, Row
 from twinframe_storage_rdf.view import View
 
@@ -47,7 +46,6 @@ class RdfSession(GraphSession):
         self.names: GraphNames = queries.names
         self._view = View(engine, queries)
         self._records = Records(queries, self._view, cache)
-        self._service = ServiceRecords(queries, self._view)
 
     def select(self, text: str) -> Iterator[Row]:
         """Yield the rows of a compiled SELECT over the data graph, in one state, the snapshot's if
@@ -120,11 +118,11 @@ class RdfSession(GraphSession):
 
     def read_entry(self, kind: str, key: str) -> bytes | None:
         """The entry's body."""
-        return self._service.read_bodies([(kind, key)]).get((kind, key))
+        return self._records.read_bodies([(kind, key)]).get((kind, key))
 
     def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
         """Entries of a kind by key."""
-        return self._service.list_entries(kind, after, limit)
+        return self._records.list_entries(kind, after, limit)
 
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
         """Return events after a position; there is one at each position within the bounds."""
@@ -132,7 +130,7 @@ class RdfSession(GraphSession):
             first, last = self._read_event_range()
             start = max(after + 1, first)
             positions = range(start, min(start + limit, last + 1))
-            return list(self._service.read_events(positions).items())
+            return list(self._records.read_events(positions).items())
 
     def read_event_bounds(self) -> tuple[int, int]:
         """Return the positions of the first kept and the last event."""

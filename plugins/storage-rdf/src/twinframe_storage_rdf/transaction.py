@@ -33,7 +33,6 @@ from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache, Interfaces
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, read_key
-from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.session import RdfSession
 
 _MOST_EVENT_BYTES: Final = 4 * 1024 * 1024
@@ -57,7 +56,6 @@ class RdfTransaction(RdfSession, GraphTransaction):
         self._view = self.view
         self._known = self.view.known
         self._records = Records(queries, self.view, cache)
-        self._service = ServiceRecords(queries, self.view)
 
     def mark(self) -> Differences:
         """Return a copy of the draft, for `undo`."""
@@ -199,7 +197,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
         undo.
         """
         size = 0
-        for position, length in self._service.measure_events(range(first, end)):
+        for position, length in self._records.measure_events(range(first, end)):
             size += length
             if size > _MOST_EVENT_BYTES:
                 end = position + 1

@@ -21,7 +21,6 @@ from twinframe_storage_rdf.mapping import (
 )
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, batched
-from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.terms import Iri, OtherLiteral, Term, render_iri, render_term
 from twinframe_storage_rdf.view import View
 
@@ -36,7 +35,7 @@ def find_faults(engine: Engine, queries: Queries) -> Iterator[str]:
     faults = chain(
         _find_all(engine, queries, records, frozenset(known)),
         _find_miscounts(queries, records, view.read_state()),
-        _find_lost_events(queries, view),
+        _find_lost_events(records, view.read_state()),
     )
     yield from islice(faults, _MOST_FAULTS)
     if next(faults, None) is not None:
@@ -113,10 +112,9 @@ def _find_miscounts(queries: Queries, records: Records, state: State) -> Iterato
         yield f"triples take {content} bytes, but {state.content} are counted"
 
 
-def _find_lost_events(queries: Queries, view: View) -> Iterator[str]:
-    state = view.read_state()
+def _find_lost_events(records: Records, state: State) -> Iterator[str]:
     for batch in batched(range(state.first_event, state.last_event + 1)):
-        found = ServiceRecords(queries, view).read_events(batch)
+        found = records.read_events(batch)
         yield from (f"the event {at} is missing" for at in batch if at not in found)
 
 

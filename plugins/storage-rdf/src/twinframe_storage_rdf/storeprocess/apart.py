@@ -129,7 +129,7 @@ class Children:
         while not self._slots.acquire(timeout=_TICK_MILLISECONDS / 1000):
             if time.monotonic() >= deadline:
                 return "late"
-            if _is_gone(connection):
+            if is_gone(connection):
                 return "forsaken"
         try:
             for _ in range(_FORKS):
@@ -258,7 +258,8 @@ def _read_spent(child: int) -> int | None:
     return None
 
 
-def _is_gone(connection: socket.socket) -> bool:
+def is_gone(connection: socket.socket) -> bool:
+    """Return whether the other side has closed the connection."""
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
     return any(events & _GONE for _, events in poll.poll(0))

@@ -6,7 +6,6 @@ An engine's query cannot be stopped from outside: only with its process.
 
 from __future__ import annotations
 
-import select
 import socket
 import threading
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from twinframe_storage_rdf.storeprocess.apart import is_gone
 from twinframe_storage_rdf.storeprocess.frames import Kind
 
 GRACE: Final = 2.0
@@ -23,7 +23,6 @@ _LOOK: Final = 0.1
 """The seconds that a request runs before the process checks whether its client is still
 connected.
 """
-_GONE: Final = select.POLLRDHUP | select.POLLHUP | select.POLLERR | select.POLLNVAL
 _READS: Final = frozenset({Kind.SELECT, Kind.ASK, Kind.ANSWER, Kind.QUERY})
 _ASKED_ONCE: Final = frozenset({Kind.ANSWER, Kind.BACKUP})
 """The kinds of request that a client does not repeat at the next process."""
@@ -119,8 +118,6 @@ class RunningRequests:
         NOTE: a client that stopped waiting, or died, has closed its side of the connection.
         """
         for connection, request in self._requests.items():
-            if request.left is None and request.begun + _LOOK < now:
-                poll = select.poll()
-                poll.register(connection, select.POLLRDHUP)
-                if any(events & _GONE for _, events in poll.poll(0)):
-                    request.left = now
+            is_due = request.left is None and request.begun + _LOOK < now
+            if is_due and is_gone(connection):
+                request.left = now
