@@ -121,9 +121,7 @@ class _Triples:
 
 
 def _leave_out_texts(triples: list[Triple]) -> list[Triple]:
-    """Return the triples without the values of long texts; subject and predicate identify such a
-    text.
-    """
+    """Leave out long texts, which subject and predicate identify."""
     return [
         (subject, predicate, None if _is_long_text(value) else value)
         for subject, predicate, value in triples
@@ -216,9 +214,7 @@ def _read_numbers(draft: Differences) -> dict[str, int]:
 
 
 def _read_outdated(engine: Engine, queries: Queries) -> Iterator[Triple]:
-    """Yield the undo records of writes, or of some of them, that no open snapshot is old enough to
-    need.
-    """
+    """Yield undo records, or some of them, that no open snapshot is old enough to need."""
     before = int(time.time()) - UNDO_SECONDS
     timed = sorted(
         parse_write_iri(cast("Iri", write))

@@ -95,9 +95,7 @@ def install_copy(draft: Path, store: Path, old: Path) -> None:
 
 
 def mend_directory(store: Path, old: Path) -> None:
-    """Undo a `install_copy` that was interrupted before the new store was there; else remove
-    leftovers.
-    """
+    """Undo an `install_copy` that was interrupted before its new store was there, or tidy up."""
     if not store.exists() and old.exists():
         rename_durably(old, store)
     shutil.rmtree(old, ignore_errors=True)

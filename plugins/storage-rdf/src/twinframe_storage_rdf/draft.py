@@ -85,9 +85,7 @@ class DraftView(View):
         guess: State | None,
         load: Load,
     ) -> None:
-        """`guess` is the caller's assumption of the current state; a wrong one is found when the
-        batch is applied.
-        """
+        """`guess` is the state as the caller knows it; a wrong one is found at the commit."""
         super().__init__(engine, queries)
         self.base = guess or self._read_newest()
         self.draft = Differences()
@@ -108,9 +106,7 @@ class DraftView(View):
         return self.draft
 
     def read(self, text: str) -> tuple[Iterator[Row], Differences]:
-        """Return rows and the current differences, which stay the same however long the rows are
-        read.
-        """
+        """Return rows and a copy of the current differences."""
         return self._engine.select(text), self.draft.copy()
 
     def select(self, text: str) -> Iterator[Row]:

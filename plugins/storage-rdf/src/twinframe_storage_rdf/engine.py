@@ -20,9 +20,7 @@ from twinframe_storage_rdf.terms import Iri, Row, Term
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A triple of the graph `graph` that must exist; `value` None: no triple of this predicate
-    may.
-    """
+    """A triple of `graph` that must exist; `value` None: none of this predicate may."""
 
     graph: Iri
     subject: Iri
@@ -147,9 +145,7 @@ class Engine(ABC):
         raise Unsupported("This engine runs no queries of callers.")
 
     def read_time(self) -> int:
-        """Return the nanoseconds of another process's CPU that this thread's queries took so
-        far.
-        """
+        """The nanoseconds of another process's CPU that this thread's queries took so far."""
         return 0
 
     @abstractmethod

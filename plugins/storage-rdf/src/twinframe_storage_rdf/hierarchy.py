@@ -1,6 +1,4 @@
-"""The inheritance hierarchy of interfaces as an immutable value, and a cache of its newest
-version.
-"""
+"""The inheritance hierarchy of interfaces, immutable, and a cache of its newest version."""
 
 from __future__ import annotations
 

@@ -116,9 +116,7 @@ def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
 
 @hookimpl
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
-    """Build the SPARQL compiler for stores of this plugin, within what their engines answer
-    exactly.
-    """
+    """Build the SPARQL compiler for stores of this plugin, within what their engines do exactly."""
     if not isinstance(store, RdfStore):
         return None
     return SparqlQueryEngine(store.names, AbilityFinder(store.engine).find)

@@ -71,9 +71,7 @@ class Product:
         return False
 
     def is_undone(self, said: str) -> bool:
-        """Whether an answer with status 500 means that the update was rolled back and may be
-        retried.
-        """
+        """Whether a status 500 means that the update was rolled back and may be retried."""
         del said
         return False
 
@@ -162,9 +160,7 @@ class Virtuoso(Product):
         )
 
     def find_cut(self, headers: Mapping[str, str]) -> str:
-        """Return one of two headers; state 00000, which reports success, is also sent after a
-        deadlock.
-        """
+        """Return one of two headers. State 00000 reports success, also after a deadlock."""
         return next((name for name in _CUT_HEADERS if headers.get(name, _WELL) != _WELL), "")
 
     def mend_rows(self, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -99,9 +99,7 @@ class Queries:
     def relationships_by_key(
         self, keys: Iterable[tuple[str, str]], *, ordered: bool = False
     ) -> str:
-        """Return the query for the relationships of these sources and ids; `ordered` sorts by
-        both.
-        """
+        """Relationship rows of these sources and ids; `ordered` sorts by both."""
         wanted = _values("?r", (v.build_relationship_iri(*key) for key in keys))
         order = f"ORDER BY {_SOURCE_ID} {_ID}" if ordered else ""
         return self._select(_RELATIONSHIP_COLUMNS, f"{wanted} {_RELATIONSHIP}", order)
@@ -237,9 +235,7 @@ class Queries:
         return self._select_state("?w ?at", f"?w {_P['WRITTEN_AT']} ?at .")
 
     def members_of(self, subjects: Iterable[Iri]) -> str:
-        """Return the query for subject and predicate of all triples of some subjects in the state
-        graph.
-        """
+        """Subject and predicate of all triples of some subjects in the state graph."""
         return self._select_state("?s ?p", f"{_values('?s', subjects)} ?s ?p ?o .")
 
     # --- the service's own ----------------------------------------------------------------------

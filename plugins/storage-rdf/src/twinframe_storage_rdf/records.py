@@ -236,9 +236,7 @@ class Records:
     def _read_page(
         self, kind: str, build: Callable[[int], str]
     ) -> tuple[Iterator[Row], Differences]:
-        """Return the rows of `build(more)`, where at most `more` rows are hidden by the differences
-        of this kind.
-        """
+        """Return the rows of `build(more)`, of which differences of a kind hide at most `more`."""
         more = len(getattr(self._source.differences(), kind))
         while True:
             rows, differ = self._source.read(build(more))

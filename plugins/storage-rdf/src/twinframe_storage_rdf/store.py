@@ -277,9 +277,7 @@ class RdfFileStore(RdfStore, Backups):
         self._process = engine
 
     def back_up(self, target: Path) -> None:
-        """Let the process link its files at one moment and archive them; writes continue
-        meanwhile.
-        """
+        """Let the process link its files at one moment, then archive them; writes continue."""
         snapshot = self._process.files.place / f"backup-{uuid.uuid4().hex}"
         try:
             self._process.back_up(snapshot)

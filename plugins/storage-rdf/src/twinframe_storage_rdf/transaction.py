@@ -193,9 +193,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
         return end - first
 
     def _find_short_end(self, first: int, end: int) -> int:
-        """Return the end of the first few megabytes of events, since all deleted ones go into the
-        undo.
-        """
+        """Return the end of a few megabytes of events: all deleted ones go into the undo."""
         size = 0
         for position, length in self._records.measure_events(range(first, end)):
             size += length
@@ -259,7 +257,5 @@ class RdfTransaction(RdfSession, GraphTransaction):
         return self._records.read_hierarchy().interfaces
 
     def _count_change(self) -> None:
-        """Set a schema version that no process used before, committed or not: the time in
-        microseconds.
-        """
+        """Set a schema version that no process used, even uncommitted: the time in microseconds."""
         self.view.draft.schema_version = max(self.read_schema_version() + 1, time.time_ns() // 1000)

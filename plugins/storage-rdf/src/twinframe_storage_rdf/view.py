@@ -65,9 +65,7 @@ class View:
         self._look = look
 
     def small_reads(self, most_bytes: int) -> AbstractContextManager[None]:
-        """Raise `CannotRun` for larger reads within the context, if the engine can tell their
-        size.
-        """
+        """Raise `CannotRun` for larger reads inside, if the engine can tell their size."""
         return self._engine.small_answers(most_bytes)
 
     @contextmanager
@@ -264,9 +262,7 @@ class View:
 
 
 def _has_same_models(one: State, other: State) -> bool:
-    """Return whether both states have the same models, against which queries are checked and
-    compiled.
-    """
+    """Whether both have the same models, against which queries are checked and compiled."""
     return (one.schema_version, one.hierarchy_version) == (
         other.schema_version,
         other.hierarchy_version,

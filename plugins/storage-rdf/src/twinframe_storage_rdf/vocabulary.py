@@ -109,9 +109,7 @@ def build_graph_iri(name: str) -> Iri:
 
 
 def build_state_iri(name: str) -> Iri:
-    """Build the IRI of the graph's state: its named graph, and that graph's only permanent
-    subject.
-    """
+    """The IRI of the graph's state: a named graph, and its only permanent subject."""
     return Iri(f"{BASE}state:{_quote(name)}")
 
 
@@ -136,9 +134,7 @@ def parse_twin_iri(iri: str) -> str:
 
 
 def build_relationship_iri(source_id: str, relationship_id: str) -> Iri:
-    """Build the IRI of a relationship; the separator of its two ids is percent-encoded within
-    them.
-    """
+    """The IRI of a relationship; its ids hold no plain colon, which separates them."""
     return Iri(f"{_RELATIONSHIP}{_quote(source_id)}:{_quote(relationship_id)}")
 
 

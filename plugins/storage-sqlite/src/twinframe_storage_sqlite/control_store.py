@@ -75,9 +75,7 @@ class SqliteControlStore(ControlStore):
         return self._writer.write(functions)
 
     def verify(self) -> Sequence[str]:
-        """Check the log's checksums, SQLite's integrity, the tables as declared, versions and
-        bodies.
-        """
+        """Check the log's checksums, SQLite's integrity, the declared tables, and all records."""
         session = self.session()
         session.connection.authorizer = None  # the checks are pragmas
         try:

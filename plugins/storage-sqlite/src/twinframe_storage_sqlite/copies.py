@@ -111,9 +111,7 @@ def _remove_database(path: Path) -> None:
 
 
 def _list_logs(database: Path) -> list[Path]:
-    """List the logs that a dead process may have left next to a file; SQLite would replay them into
-    the next.
-    """
+    """List logs that a dead process may have left, which SQLite would replay into the next."""
     return [database.with_name(database.name + ending) for ending in ("-journal", "-wal", "-shm")]
 
 

@@ -56,9 +56,7 @@ def _check_files(directory: Path) -> Iterator[Finding]:
 
 
 def _check_pages(directory: Path, settings: SqliteSettings) -> Iterator[Finding]:
-    """Find files whose structure is damaged; the last written ones first, as far as the time
-    allows.
-    """
+    """Find damaged files, the last written ones first, as far as the time allows."""
     end = monotonic() + _LOOK_SECONDS
     for path in _list_files(directory):
         try:

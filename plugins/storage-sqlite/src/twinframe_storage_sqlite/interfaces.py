@@ -116,9 +116,7 @@ def write_name(runner: StatementRunner, model_id: str) -> int:
 
 
 def write_closure(runner: StatementRunner, changed: Iterable[int]) -> None:
-    """Recompute the closure of these interfaces and of all their descendants from the
-    references.
-    """
+    """Recompute the closure of these interfaces and all their descendants."""
     bindings = {"changed": _render(changed)}
     runner.read_all(_CUT_CLOSURE, bindings)
     runner.read_all(_GROW_CLOSURE, bindings)
@@ -158,9 +156,7 @@ def delete_models(runner: StatementRunner, model_ids: Sequence[str]) -> None:
 
 
 def delete_unnamed(runner: StatementRunner) -> None:
-    """Delete the rows of interfaces that are neither stored nor referred to, and then their
-    references.
-    """
+    """Delete interfaces that are neither stored nor referred to, then their references."""
     while unnamed := [row for (row,) in runner.read_all(_UNNAMED)]:
         going = _render(unnamed)
         for sql in (_FORGET_REFERENCES, _FORGET_CLOSURE, _FORGET):

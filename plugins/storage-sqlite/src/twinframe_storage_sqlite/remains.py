@@ -249,9 +249,7 @@ def _read_index(found: bytes) -> _Index | None:
 
 
 def _read_head(head: bytes) -> tuple[tuple[int, int], str]:
-    """Return the checksums that the first frame continues and the byte order; '' if it is
-    invalid.
-    """
+    """Return the checksums that the first frame continues and the byte order; '': invalid."""
     magic = int.from_bytes(head[:4], "big")
     order = {_BIG_ENDIAN_SUMS: ">", _LITTLE_ENDIAN_SUMS: "<"}.get(magic, "")
     if not order or len(head) < _LOG_HEAD:
@@ -288,9 +286,7 @@ def _keep_copy(wal: Path) -> Path | None:
 
 
 def _cut(files: DatabaseFiles, loss: Loss) -> None:
-    """Cut the log to the part that SQLite can replay, or empty it where the database is newer
-    already.
-    """
+    """Cut the log to what SQLite can replay, to nothing where the database is newer."""
     end = _LOG_HEAD + loss.played * (_FRAME_HEAD + loss.page_size)
     if loss.played == 0 or loss.copied > loss.played:
         end = 0

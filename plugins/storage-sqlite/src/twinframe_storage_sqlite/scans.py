@@ -77,9 +77,7 @@ class GraphScans(StatementRunner, GraphReader):
         self._labels_version = -1
 
     def read_schema_version(self) -> int:
-        """Return a random number, drawn at each change of models: a cache key even across
-        rollbacks.
-        """
+        """A random number of the last change of models: a cache key even across rollbacks."""
         version: int = self.read_one(_SCHEMA_VERSION)
         return version
 

@@ -144,9 +144,7 @@ class SqliteSession(GraphScans, GraphSession):
         return [Listed(key, body) for key, body in rows]
 
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
-        """Return events after a position; one writer at a time gives positions in the order of
-        commits.
-        """
+        """Events after a position; one writer at a time gives positions in the order of commits."""
         rows = self.read_all(_EVENTS, (after, limit))
         return [(position, OutboxEvent(subject, body)) for position, subject, body in rows]
 

@@ -174,9 +174,7 @@ class StatementRunner:
             self._depth -= 1
 
     def read_one(self, sql: str, bindings: Bindings = ()) -> Any:
-        """Return the only value, or only row as a tuple, or None: for statements of at most one
-        row.
-        """
+        """Return the only value, the only row as a tuple, or None, of at most one row."""
         try:
             return self._cursor.execute(sql, bindings).get
         except EngineError as error:
@@ -241,9 +239,7 @@ class StatementRunner:
             self._open.pop().close(force=True)
 
     def check_deadline(self) -> None:
-        """Raise `QueryTimeout` when the deadline has passed: short statements never call the
-        handler.
-        """
+        """Raise `QueryTimeout` after the deadline: short statements never call the handler."""
         if not self._depth:
             return
         if self._is_over():
@@ -323,9 +319,7 @@ class RowsStatement:
         self._texts = {size: f"{head}{', '.join([row] * size)}{tail}" for size in _SIZES}
 
     def run(self, cursor: apsw.Cursor, rows: Sequence[tuple[SqlValue, ...]]) -> int:
-        """Write the rows in their order; return how many rows of the table were inserted or
-        changed.
-        """
+        """Write the rows in order; return how many rows of the table were inserted or changed."""
         at = changed = 0
         for size in _SIZES:
             text = self._texts[size]

@@ -179,8 +179,6 @@ def _find_faults(connection: apsw.Connection) -> Sequence[str]:
 
 
 def _renew_epoch(connection: apsw.Connection) -> None:
-    """NOTE: a backup from before there were entries has no events either whose ids could be
-    kept.
-    """
+    """NOTE: a backup from before there were entries has no events whose ids could be kept."""
     if connection.execute(_HAS_ENTRIES).get:
         renew_epoch(SqliteTransaction(connection))

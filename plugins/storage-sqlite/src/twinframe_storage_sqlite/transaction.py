@@ -215,9 +215,7 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
             self._fail(error)
 
     def _measure_row(self, size: int) -> int:
-        """Return the space that an event of this size takes in the file: a large one has its own
-        pages.
-        """
+        """The space of an event of this size in the file: a large one has its own pages."""
         size += _ROW_BYTES
         if size < self._page_bytes:
             return size

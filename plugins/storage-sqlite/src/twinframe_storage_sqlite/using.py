@@ -1,6 +1,4 @@
-"""The use lock of a database: shared by all processes that have it open, exclusive for replacing
-it.
-"""
+"""The use lock of a database: shared by all who have it open, exclusive to replace it."""
 
 from __future__ import annotations
 
@@ -71,9 +69,7 @@ class UseLock:
         return handle
 
     def _join(self, boot: bytes) -> int | None:
-        """NOTE: another process may just have found the file unfit to open; then it was not
-        settled.
-        """
+        """NOTE: a file that another process just found unfit to open is not settled."""
         handle = try_acquire_lock(self._path, shared=True)
         if handle is not None and os.pread(handle, _LONGEST_NOTE, 0) != boot + _SETTLED:
             os.close(handle)

@@ -24,6 +24,7 @@ PATH: Final = 512
 
 NUMBER: Final = INTEGER | FLOAT
 NESTED: Final = LIST | MAP
+ENTITIES: Final = NODE | RELATIONSHIP
 SCALAR: Final = NULL | BOOLEAN | NUMBER | STRING
 JSON: Final = SCALAR | NESTED
 """Everything a member of a stored document can be."""

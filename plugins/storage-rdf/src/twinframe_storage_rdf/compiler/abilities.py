@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_rdf.compiler import kinds as k
+from twinframe.query.evaluate import kinds as k
 
 NARROW: Final = "~"
 """Behind an operator: the compiler knows that all its operands are IRIs, or all are strings.
@@ -43,9 +43,7 @@ _VALUES: Final = {k.BOOLEAN: "a boolean", k.INTEGER: "an integer", k.FLOAT: "a d
 
 
 def find_used(text: str) -> frozenset[str]:
-    """Return the operators and keywords that the compiler used in a text, before values are filled
-    in.
-    """
+    """The operators and keywords of a text that the compiler made."""
     used = set()
     for found in _TOKEN.finditer(text):
         path = found["after"] or found["path"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from twinframe.query.algebra import AggregateCall, AggregateKind
 from twinframe.query.engine import CannotRun
-from twinframe_storage_rdf.compiler import kinds as k
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf.compiler.term import (
     DOUBLE_TYPE,
     Term,

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from twinframe.errors import InvalidArgument, QueryInvalid
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf.compiler.abilities import render_plain
 from twinframe_storage_rdf.terms import Iri, render_iri, render_string, render_term
 from twinframe_storage_rdf.vocabulary import BASE
@@ -38,6 +39,14 @@ about 50 us a row.
 
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _PLACEHOLDER = re.compile(r"\$v(\d+)_")
+
+
+def find_element_kinds(values: Sequence[Value]) -> int:
+    """The kinds of these values; any other value counts as a node, which no text can hold."""
+    kinds = 0
+    for value in values:
+        kinds |= k.find_kind(value) or k.NODE
+    return kinds
 
 
 def render_scalar(value: Value) -> str:
@@ -149,9 +158,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The interfaces whose labels pass a test, found when the query runs; `shown` describes
-    them.
-    """
+    """The interfaces whose labels pass a test, found at run time; `shown` describes them."""
 
     holds: Callable[[frozenset[str]], bool]
     shown: str
@@ -250,9 +257,7 @@ class Template:
         return "".join(texts)
 
     def render_shown(self) -> str:
-        """Render the text for display: parameters are `$name`, interfaces are described by their
-        test.
-        """
+        """Render the text for display: `$name` for parameters, the test for interfaces."""
         texts = []
         for part in self.parts:
             match part:

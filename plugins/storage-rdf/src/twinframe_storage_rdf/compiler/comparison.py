@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from twinframe.query.engine import CannotRun
-from twinframe_storage_rdf.compiler import kinds as k
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf.compiler.bindings import (
     EXACT,
     Bindings,
@@ -28,14 +28,18 @@ from twinframe_storage_rdf.compiler.term import (
 Guard = Callable[[str], None]
 
 
+def _build_widened(kinds: int) -> int:
+    """`kinds` without null, and with integer and float taken together."""
+    known = kinds & ~k.NULL
+    return known | k.NUMBER if known & k.NUMBER else known
+
+
 def _find_shared(left: Term, right: Term) -> int:
-    return k.build_widened(left.kinds) & k.build_widened(right.kinds)
+    return _build_widened(left.kinds) & _build_widened(right.kinds)
 
 
 def build_small(term: Term, bindings: Bindings) -> Term:
-    """Build a constant or parameter that is checked to be exactly distinguishable from other
-    numbers.
-    """
+    """The constant or parameter, checked to be distinguishable from other numbers."""
     if term.source is None or not term.kinds & k.NUMBER:
         return term
     return Term(term.kinds, bindings.bind(term.source, render_small), None, term.source)
@@ -108,7 +112,7 @@ def compile_in_parameter(
     placeholder = bindings.bind(source, render_members)
     if item.kinds & k.NESTED:
         guard(render_is_nested(item))
-    if k.build_widened(item.kinds) & elements & k.ENTITIES:
+    if _build_widened(item.kinds) & elements & k.ENTITIES:
         raise CannotRun("The operator IN over a list of nodes or relationships.")
     if elements & k.STRING and elements & ~(k.STRING | k.NULL):
         # NOTE: engines may answer an error where one literal is a number and the other a string.

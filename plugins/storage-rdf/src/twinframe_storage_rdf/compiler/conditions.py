@@ -13,10 +13,11 @@ from twinframe.query.algebra import (
     Parameter,
     Variable,
 )
-from twinframe_storage_rdf.compiler import kinds as k
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf.compiler.abilities import JOINS, NARROW
 from twinframe_storage_rdf.compiler.bindings import (
     Source,
+    find_element_kinds,
     render_few_rows,
     render_rows,
     render_scalar,
@@ -116,15 +117,13 @@ def _find_string(select: Select, expression: Expression) -> Source | None:
 
 
 def _find_list(select: Select, expression: Expression) -> tuple[Source, int] | None:
-    """Find a non-empty list of scalars, as constants or as a parameter, and the kinds of its
-    values.
-    """
+    """Find a non-empty list of scalars, constants or a parameter, and their kinds."""
     match expression:
         case ListExpression(items=items):
             values: list[Value] = [each.value for each in items if isinstance(each, Literal)]
             if len(values) != len(items):
                 return None
-            source, kinds = Source(None, values), k.find_element_kinds(values)
+            source, kinds = Source(None, values), find_element_kinds(values)
         case Parameter(name=name):
             source, kinds = Source(name), select.statement.list_kinds.get(name, 0)
         case _:

@@ -12,15 +12,16 @@ from twinframe.errors import StorageBusy, StorageError
 from twinframe.model.values import Node, Value
 from twinframe.query.algebra import Query
 from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
+from twinframe.query.evaluate import kinds as k
 from twinframe.query.reader import GraphReader
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import EVERYTHING, KEYS, NARROW, Abilities
 from twinframe_storage_rdf.compiler.bindings import (
     HIDDEN,
     Models,
     Source,
     Template,
+    find_element_kinds,
     render_count,
 )
 from twinframe_storage_rdf.compiler.composites import Composite
@@ -201,9 +202,7 @@ def _read_count(count: Template | None, parameters: Mapping[str, Value]) -> int 
 
 
 def _take_page(select: Select) -> tuple[tuple[Template | None, Template | None], bool]:
-    """Remove the query's own SKIP and LIMIT from the SELECT; return them and whether it had
-    guards.
-    """
+    """Take the query's own SKIP and LIMIT out of the SELECT; also return whether it had guards."""
     build = select.statement.bindings.build_template
     own = tuple(None if each is None else build(each) for each in (select.skip, select.limit))
     select.has_page = select.skip is not None or select.limit is not None
@@ -218,9 +217,9 @@ def _compile(
         names,
         {name: _find_kind(value) for name, value in parameters.items()},
         {
-            name: k.find_element_kinds(value)
+            name: find_element_kinds(value)
             for name, value in parameters.items()
-            if isinstance(value, list) and not k.find_element_kinds(value) & ~k.SCALAR
+            if isinstance(value, list) and not find_element_kinds(value) & ~k.SCALAR
         },
         find_needed(query),
         abilities,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from twinframe.query.algebra import Expression, Literal, Property, Subscript, Variable
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.term import NULL_TERM, Group, Term, render_is
 from twinframe_storage_rdf.mapping import (
     RELATIONSHIP_MEMBERS,

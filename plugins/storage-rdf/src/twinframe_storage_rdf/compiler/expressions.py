@@ -33,9 +33,9 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate import kinds as k
 from twinframe.query.evaluate.constants import find_known
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import Source, read_parameter
 from twinframe_storage_rdf.compiler.comparison import (
@@ -76,9 +76,7 @@ class ExpressionCompiler:
     # --- values ---------------------------------------------------------------------------------
 
     def compile_term(self, expression: Expression, *, certain: bool = False) -> Term:
-        """Compile the value of an expression; with `certain` the rows where it is null may be
-        dropped.
-        """
+        """The value of an expression; with `certain`, rows where it is null may be dropped."""
         if not isinstance(expression, Literal):
             found = find_known(expression, self._select.known)
             if found is not None:
@@ -217,9 +215,7 @@ class ExpressionCompiler:
         return self._compile_operation(expression, certain=False)
 
     def _compile_operation(self, expression: Binary, *, certain: bool) -> Term:
-        """Compile an operator that is null when an operand is; with `certain`, such rows may be
-        dropped.
-        """
+        """An operator that is null when an operand is; with `certain`, rows may be dropped."""
         operator, kinds = expression.operator, k.BOOLEAN | k.NULL
         if operator is BinaryOperator.IN:
             return Term(kinds, self._compile_in(expression, certain=certain))

@@ -13,8 +13,8 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import Source
 from twinframe_storage_rdf.compiler.composites import Shape
@@ -114,9 +114,7 @@ def _compile_end(term: Term, end: Iri) -> Term:
 
 
 def find_model(call: FunctionCall) -> tuple[str, bool] | None:
-    """Return the model that `is_of_model()` names and whether it must match exactly; None: it is
-    computed.
-    """
+    """Return the model of `is_of_model()` and whether it is exact; None: it is computed."""
     match call.arguments[1:]:
         case (Literal(value=str(model_id)), Literal(value=True | "exact")):
             found = model_id, True

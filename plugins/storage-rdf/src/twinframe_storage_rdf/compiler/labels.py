@@ -100,9 +100,7 @@ def _find_heirs(model_id: str) -> Models:
 
 
 def render_types(labels: LabelExpression, name: str, statement: Statement) -> str:
-    """Render the test that the relationship with the name in `name` satisfies a label
-    expression.
-    """
+    """Render the test that the relationship named `name` satisfies a label expression."""
     match labels:
         case LabelName(name=wanted):
             wanted_name = statement.bindings.bind(Source(None, wanted), render_name)

@@ -6,6 +6,7 @@ wraps it into a subquery.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -32,9 +33,9 @@ from twinframe.query.algebra import (
     Unwind,
 )
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate import kinds as k
 from twinframe.query.evaluate.analysis import find_conjuncts
 from twinframe.query.evaluate.constants import find_known
-from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.aggregates import compile_aggregate
 from twinframe_storage_rdf.compiler.bindings import (
     Source,
@@ -200,7 +201,7 @@ class PlanCompiler:
         if found is not None and found.value is not None:
             one = found.value
             values: list[Value] = [*one] if isinstance(one, list) else [one]
-            return Source(None, values), k.find_scalar_kinds(values)
+            return Source(None, values), _find_scalar_kinds(values)
         match expression:
             case Parameter(name=name) if name in self._statement.list_kinds:
                 return Source(name), self._statement.list_kinds[name]
@@ -396,6 +397,14 @@ class PlanCompiler:
             raise CannotRun("A count or a list of a correlated subquery.")
         select = self.compile(subplan.plan, outer)
         return Term(k.BOOLEAN, f"EXISTS {{ {select.root.render()} }}")
+
+
+def _find_scalar_kinds(values: Sequence[Value]) -> int:
+    """Return the kinds of these values; values that are no SPARQL scalars are left out."""
+    kinds = 0
+    for value in values:
+        kinds |= (k.find_kind(value) or 0) & k.SCALAR
+    return kinds
 
 
 def _drop_absent(select: Select, match: Match) -> Select:

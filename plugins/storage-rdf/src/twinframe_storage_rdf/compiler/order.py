@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import EXACT
 from twinframe_storage_rdf.compiler.entities import read_system

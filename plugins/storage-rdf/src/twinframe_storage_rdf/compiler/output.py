@@ -1,6 +1,4 @@
-"""Result columns: the expressions selected for each, and the conversion of a row's terms to values
-or JSON.
-"""
+"""Result columns: their expressions, and how a row's terms become values or JSON."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ from twinframe.model.rendering import build_json
 from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.query.algebra import Query, ResultShape
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.composites import Composite, Shape
 from twinframe_storage_rdf.compiler.entities import read_system
 from twinframe_storage_rdf.compiler.select import Select
@@ -39,9 +37,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A result column as JSON: the selected expressions and their conversion to an `orjson`
-    input.
-    """
+    """A result column as JSON: its expressions, and what turns their cells into JSON."""
 
     columns: tuple[str, ...]
     build: Callable[[Cells], Any]

@@ -20,9 +20,9 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate import kinds as k
 from twinframe.query.evaluate.labels import find_label_names
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import Source, render_name, render_resource
 from twinframe_storage_rdf.compiler.composites import build_path
@@ -109,9 +109,7 @@ class PatternCompiler:
         self._add_equalities(node.variable, node.properties)
 
     def _read_name(self, name: str) -> str:
-        """Return the SPARQL variable of a node that is never unbound, even where the node is
-        absent.
-        """
+        """Return a variable of the node that is bound even where the node is absent."""
         term = self._select.scope[name]
         if not term.kinds & k.NULL:
             return term.text

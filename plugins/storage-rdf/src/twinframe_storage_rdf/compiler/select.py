@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
-from twinframe_storage_rdf.compiler import kinds as k
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf.compiler.composites import Composite
 from twinframe_storage_rdf.compiler.term import Group, Statement, Term, render_mark
 
@@ -74,9 +74,7 @@ class Select:
         self.root.filters.append(text)
 
     def build_trap(self) -> str | None:
-        """Return the expression that is true when the evaluator must answer; None: nothing is
-        guarded.
-        """
+        """The expression that is true when the evaluator must answer; None: nothing is guarded."""
         return " || ".join(self.guards) if self.guards else None
 
     # --- shape ----------------------------------------------------------------------------------
@@ -147,9 +145,7 @@ class Select:
         return outer
 
     def build_column(self, term: Term, owner: Group) -> tuple[str, Term]:
-        """Return a term as a projected column, and the term by which `owner` sees it when it joins
-        this SELECT.
-        """
+        """Return a term as a projected column, and as `owner` sees it when it joins this SELECT."""
         entity = owner if term.kinds & k.ENTITIES else None
         if term.is_variable:
             return term.text, Term(term.kinds, term.text, entity)

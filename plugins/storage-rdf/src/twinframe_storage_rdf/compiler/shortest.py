@@ -56,9 +56,7 @@ _Level: TypeAlias = dict[Iri, dict[Iri, None]]
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The match: its two ids, the relationships it follows, and whether all shortest paths are
-    wanted.
-    """
+    """The match: its two ids, the relationships it follows, whether all paths are wanted."""
 
     ends: tuple[Expression, Expression]
     relationship: RelationshipPattern
@@ -228,9 +226,7 @@ def _build_paths(
 def find_search(
     query: Query, parameters: Mapping[str, Value]
 ) -> tuple[_Search, tuple[str, ...]] | None:
-    """Return the search that the query describes and what its columns report of a path; None for
-    others.
-    """
+    """Return the search of the query and what its columns say of a path; None for others."""
     match query.root:
         case Project(
             source=Match(source=Unit(), pattern=pattern, predicate=None, optional=False),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from twinframe_storage_rdf.compiler import kinds as k
+from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf.compiler.abilities import EVERYTHING, NARROW, Abilities
 from twinframe_storage_rdf.compiler.bindings import NOWHERE, Bindings, Source
 from twinframe_storage_rdf.mapping import GraphNames
@@ -72,7 +72,7 @@ def render_bound(term: Term) -> str:
 
 
 def render_is(term: Term, kind_class: int) -> str:
-    """Render the test that the value is of one of CLASSES; an error for null."""
+    """Render the test that the value is of a type, such as NUMBER; an error for null."""
     text = term.text
     match kind_class:
         case k.NUMBER:

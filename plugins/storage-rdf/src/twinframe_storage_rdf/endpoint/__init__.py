@@ -1,3 +1,1 @@
-"""The SPARQL endpoint: checks the query texts of callers before they run, and limits them to one
-graph.
-"""
+"""The SPARQL endpoint: checks callers' query texts and limits them to one graph."""

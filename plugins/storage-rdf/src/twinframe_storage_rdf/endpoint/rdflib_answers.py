@@ -235,9 +235,7 @@ def run_until(deadline: float, work: Callable[[], None]) -> None:
 
 
 def _raise(thread: int, error: type[BaseException] | None) -> None:
-    """SPEC: CPython C API, PyThreadState_SetAsyncExc: raised at a next bytecode; None withdraws
-    it.
-    """
+    """SPEC: CPython C API, PyThreadState_SetAsyncExc: raised at a next bytecode; None: not."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
     )

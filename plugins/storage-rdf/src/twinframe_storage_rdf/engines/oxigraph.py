@@ -137,9 +137,7 @@ class OxigraphEngine(Engine):
         return self._unsynced
 
     def has_room(self) -> bool:
-        """Whether the disk has enough room for opening the store, which turns its log into a
-        file.
-        """
+        """Whether the disk has room for opening the store, which turns its log into a file."""
         if self._directory is None:
             return True
         logged = sum(path.stat().st_size for path in self._directory.glob("*.log"))
@@ -147,9 +145,7 @@ class OxigraphEngine(Engine):
         return disk.f_bavail * disk.f_frsize >= logged + _ROOM_TO_OPEN
 
     def back_up(self, directory: Path) -> None:
-        """Copy the present state of the store to a new directory, as hard links to immutable
-        files.
-        """
+        """Copy the present state to a new directory, as hard links to immutable files."""
         try:
             self._store.backup(str(directory))
         except OSError as error:

@@ -1,3 +1,1 @@
-"""Validates twins against the SHACL shapes of their models, in batches and in a separate
-process.
-"""
+"""Validates twins against the SHACL shapes of their models, in a separate process."""

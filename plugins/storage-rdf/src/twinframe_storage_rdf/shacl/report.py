@@ -226,9 +226,7 @@ class BatchBuilder:
         ]
 
     def build(self, batch: TwinBatch) -> Batch:
-        """Build a batch in which each twin is validated by the shapes of its model and its
-        ancestors.
-        """
+        """Build a batch that validates each twin by the shapes of its model and ancestors."""
         targets: dict[str, list[str]] = {}
         triples: list[Triple] = [*self._classes, *batch.edges]
         for twin in batch.twins:

@@ -134,9 +134,7 @@ class ProcessEngine(Engine):
         return self._read_rows(Kind.SELECT, text, deadline)
 
     def query(self, text: str, deadline: float | None = None) -> Iterator[Row]:
-        """Return rows as `select` does; the process runs it in a child, unless similar queries were
-        short.
-        """
+        """`select` in a child of the process, unless similar queries were short."""
         return self._read_rows(Kind.QUERY, text, deadline)
 
     def ask(self, text: str, deadline: float | None = None) -> bool:
@@ -324,9 +322,7 @@ class ProcessEngine(Engine):
         return status, answer
 
     def _end(self, connection: socket.socket, status: Status, answer: bytes) -> bytes:
-        """Return the last part of an answer, or raise its error; the connection is then free for
-        others.
-        """
+        """Free the connection; return the last part of the answer, or raise its error."""
         self._give(connection)
         if status is Status.LARGE:
             raise CannotRun("The answer is larger than what is read here.")
@@ -373,9 +369,7 @@ class ProcessEngine(Engine):
             time.sleep(_PAUSE)
 
     def _take_alive(self, end: float) -> socket.socket:
-        """Return a connection to a live process; a pooled one may belong to a process that
-        ended.
-        """
+        """Return a connection to a live process; that of a pooled one may have ended."""
         while True:
             connection = self._take(end)
             try:
