@@ -3,19 +3,52 @@
 from __future__ import annotations
 
 import gzip
+from typing import Any
 
 import orjson
 import pytest
 
 from tests.shared import find_shared
-from twinframe.dtdl import SERVICE, ModelSet, build_hierarchy, compile_validator, parse_models
+from twinframe.dtdl import (
+    SERVICE,
+    Component,
+    ModelSet,
+    Relationship,
+    build_hierarchy,
+    compile_validator,
+    parse_models,
+)
+from twinframe.dtdl.outline import ModelOutline
 
 
 @pytest.fixture(scope="module")
-def ontology() -> ModelSet:
+def documents() -> list[dict[str, Any]]:
     path = find_shared("TWINFRAME_REC_MODELS", "data/rec-building-models.jsonl.gz")
     with gzip.open(path) as lines:
-        return parse_models([orjson.loads(line) for line in lines], limits=SERVICE)
+        return [orjson.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def ontology(documents: list[dict[str, Any]]) -> ModelSet:
+    return parse_models(documents, limits=SERVICE)
+
+
+def test_outlines_say_what_the_parser_says(
+    ontology: ModelSet, documents: list[dict[str, Any]]
+) -> None:
+    for document in documents:
+        outline, parsed = ModelOutline(document), ontology.interfaces[document["@id"]]
+        assert tuple(outline.bases) == parsed.extends
+        own = {content.name: content for content in outline.contents}
+        inherited = {name for base in parsed.extends for name in ontology.interfaces[base].contents}
+        assert own.keys() | inherited == parsed.contents.keys()
+        for name, content in own.items():
+            declared = parsed.contents[name]
+            assert content.kind == type(declared).__name__
+            if isinstance(declared, Relationship):
+                assert {each.name for each in content.properties} == declared.properties.keys()
+            if isinstance(declared, Component):
+                assert content.schema == declared.schema
 
 
 def test_every_interface_of_the_ontology_loads(ontology: ModelSet) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 import orjson
 
 from twinframe.dtdl import SERVICE, Interface, TwinValidator, compile_validator, parse_models
+from twinframe.dtdl.outline import ModelOutline
 from twinframe.errors import StorageDamaged
 from twinframe.storage.base import GraphSession, ModelRecord
 
@@ -25,6 +26,7 @@ class LoadedModel:
 _MOST_CONTENTS: Final = 100_000
 """The most contents of cached interfaces: some 60 MiB. An interface counts as a few."""
 _INTERFACE_CONTENTS: Final = 8
+_MODELS_AT_ONCE: Final = 100
 
 
 @dataclass(slots=True)
@@ -135,6 +137,15 @@ class ModelView:
         if record.model_id not in parsed.interfaces:
             raise StorageDamaged(f"The stored model {record.model_id} is no DTDL interface.")
         return parsed.interfaces
+
+
+def read_documents(session: GraphSession) -> Iterator[tuple[ModelRecord, ModelOutline]]:
+    """Yield all stored models, each with the outline of its document."""
+    position = 0
+    while records := session.read_models(after=position, limit=_MODELS_AT_ONCE):
+        for record in records:
+            yield record, ModelOutline(orjson.loads(record.document))
+        position = records[-1].position
 
 
 def build_resolver(session: GraphSession) -> Callable[[frozenset[str]], Iterable[object]]:

@@ -1,22 +1,17 @@
-"""Outlines of the stored models: interfaces, contents, inheritance, read without the parser.
-
-It reads names from stored documents: 767 interfaces take 50 ms so, and some seconds with the
-parser. Stored models are known to be valid.
-"""
+"""Outlines of the stored models for display: interfaces, contents, inheritance."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-import orjson
-
+from twinframe.dtdl.outline import ContentOutline, Element, ModelOutline, read_elements, read_list
+from twinframe.graph.context.model_cache import read_documents
 from twinframe.model.ids import build_model_name
 from twinframe.storage.base import GraphSession
 
-_MODELS_AT_ONCE: Final = 100
 _MOST_MEMBERS: Final = 8
 
 
@@ -102,68 +97,52 @@ class Outlines:
 def read_outlines(session: GraphSession) -> Outlines:
     """The outlines of all models stored now."""
     version, found = session.read_schema_version(), dict[str, InterfaceOutline]()
-    position = 0
-    while records := session.read_models(after=position, limit=_MODELS_AT_ONCE):
-        for record in records:
-            document = orjson.loads(record.document)
-            found[record.model_id] = _build_outline(document, decommissioned=record.decommissioned)
-        position = records[-1].position
+    for record, outline in read_documents(session):
+        found[record.model_id] = _build_outline(outline, decommissioned=record.decommissioned)
     return Outlines(version, found, Counter(map(build_model_name, found)))
 
 
-def _build_outline(document: dict[str, object], *, decommissioned: bool) -> InterfaceOutline:
+def _build_outline(model: ModelOutline, *, decommissioned: bool) -> InterfaceOutline:
     """NOTE: no interface is nested within another: an upload with one is refused."""
-    schemas = {
-        each["@id"]: each
-        for each in _list(document.get("schemas"))
-        if isinstance(each, dict) and isinstance(each.get("@id"), str)
-    }
-    contents = [each for each in _list(document.get("contents")) if isinstance(each, dict)]
+    schemas, document = model.schemas, model.document
+    kinds = defaultdict[str, list[ContentOutline]](list)
+    for content in model.contents:
+        kinds[content.kind].append(content)
     return InterfaceOutline(
         str(document["@id"]),
         _read_text(document.get("displayName")),
         _read_text(document.get("description")),
-        tuple(str(each) for each in _list(document.get("extends"))),
-        tuple(_build_property(each, schemas) for each in _by_type(contents, "Property")),
-        tuple(_build_relationship(each, schemas) for each in _by_type(contents, "Relationship")),
-        tuple(
-            ComponentOutline(str(each.get("name")), str(each.get("schema")))
-            for each in _by_type(contents, "Component")
-        ),
-        tuple(str(each.get("name")) for each in _by_type(contents, "Telemetry")),
+        tuple(model.bases),
+        tuple(_build_property(each, schemas) for each in kinds["Property"]),
+        tuple(_build_relationship(each, schemas) for each in kinds["Relationship"]),
+        tuple(ComponentOutline(each.name, str(each.schema)) for each in kinds["Component"]),
+        tuple(each.name for each in kinds["Telemetry"]),
         decommissioned,
     )
 
 
-def _by_type(contents: Iterable[dict[str, object]], kind: str) -> Iterator[dict[str, object]]:
-    return (each for each in contents if kind in _list(each.get("@type")))
-
-
-def _build_property(
-    content: dict[str, object], schemas: Mapping[str, dict[str, object]]
-) -> PropertyOutline:
-    unit = content.get("unit")
+def _build_property(content: ContentOutline, schemas: Mapping[str, Element]) -> PropertyOutline:
+    unit = content.element.get("unit")
     return PropertyOutline(
-        str(content.get("name")),
-        render_schema(content.get("schema"), schemas),
+        content.name,
+        render_schema(content.schema, schemas),
         build_model_name(unit) if isinstance(unit, str) and ":" in unit else str(unit or ""),
     )
 
 
 def _build_relationship(
-    content: dict[str, object], schemas: Mapping[str, dict[str, object]]
+    content: ContentOutline, schemas: Mapping[str, Element]
 ) -> RelationshipOutline:
-    target = content.get("target")
-    properties = (each for each in _list(content.get("properties")) if isinstance(each, dict))
+    target = content.element.get("target")
     return RelationshipOutline(
-        str(content.get("name")),
+        content.name,
         target if isinstance(target, str) else None,
-        tuple(_build_property(each, schemas) for each in properties),
+        tuple(_build_property(each, schemas) for each in content.properties),
     )
 
 
 def render_schema(
-    schema: object, schemas: Mapping[str, dict[str, object]] | None = None, depth: int = 2
+    schema: object, schemas: Mapping[str, Element] | None = None, depth: int = 2
 ) -> str:
     """Render a DTDL schema as short text; named ones are looked up in `schemas`, else shown by
     name.
@@ -173,13 +152,9 @@ def render_schema(
         return build_model_name(schema) if named is None else render_schema(named, schemas, depth)
     if not isinstance(schema, dict):
         return "any"
-    kinds = _list(schema.get("@type"))
+    kinds = read_list(schema.get("@type"))
     if "Enum" in kinds:
-        values = [
-            str(value.get("enumValue"))
-            for value in _list(schema.get("enumValues"))
-            if isinstance(value, dict)
-        ]
+        values = [str(each.get("enumValue")) for each in read_elements(schema.get("enumValues"))]
         return f"enum({_join(values, '|')})"
     if "Array" in kinds:
         return f"[{render_schema(schema.get('elementSchema'), schemas, depth)}]"
@@ -192,10 +167,8 @@ def render_schema(
     return "any"
 
 
-def _render_object(
-    schema: dict[str, object], schemas: Mapping[str, dict[str, object]] | None, depth: int
-) -> str:
-    fields = [each for each in _list(schema.get("fields")) if isinstance(each, dict)]
+def _render_object(schema: Element, schemas: Mapping[str, Element] | None, depth: int) -> str:
+    fields = read_elements(schema.get("fields"))
     shown = [f"{f.get('name')}: {render_schema(f.get('schema'), schemas, depth)}" for f in fields]
     return f"{{{_join(shown, ', ')}}}"
 
@@ -210,9 +183,3 @@ def _read_text(value: object) -> str:
     if isinstance(value, dict):
         value = value.get("en", next(iter(value.values()), ""))
     return value if isinstance(value, str) else ""
-
-
-def _list(value: object) -> list[object]:
-    if isinstance(value, list):
-        return value
-    return [] if value is None else [value]

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-import orjson
-
+from twinframe.dtdl.outline import ContentOutline, Element, ModelOutline, read_list
+from twinframe.graph.context.model_cache import read_documents
 from twinframe.query.evaluate.member_typing import Declared
 from twinframe.storage.base import GraphSession
 
 TEMPORAL_SCHEMAS: Final = frozenset({"date", "dateTime", "time", "duration"})
-_MODELS_AT_ONCE: Final = 100
 _REFERRING: Final = frozenset({"schema", "elementSchema", "extends"})
 
 
@@ -38,13 +37,9 @@ def read_temporal_names(session: GraphSession) -> TemporalNames:
     PERF: as reading the names for warnings, 20 ms for the 767 interfaces of a large ontology.
     """
     reading = _Reading()
-    position = 0
-    while records := session.read_models(after=position, limit=_MODELS_AT_ONCE):
-        for record in records:
-            document = orjson.loads(record.document)
-            reading.add_interface(document)
-            reading.add_declared(record.model_id, document)
-        position = records[-1].position
+    for record, outline in read_documents(session):
+        reading.add_interface(outline)
+        reading.add_declared(record.model_id, outline)
     return TemporalNames(reading.find_names(), reading.find_declared())
 
 
@@ -62,27 +57,23 @@ class _Reading:
     """The names that an interface within another document declares."""
     mentions: dict[str, set[str]] = field(default_factory=dict)
 
-    def add_interface(self, document: object) -> None:
+    def add_interface(self, outline: ModelOutline) -> None:
         """Add a DTDL interface of a document, or one within another one."""
-        if not isinstance(document, dict):
-            return
-        mentioned = self._find_schemas({"extends": document.get("extends")})
-        self._find_schemas(document.get("schemas"))
-        for base in _list(document.get("extends")):
-            self._add_inner(base)
-        for content in _list(document.get("contents")):
-            if isinstance(content, dict):
-                mentioned |= self._add_content(content)
-        self._keep(document, mentioned)
+        mentioned = self._find_schemas({"extends": outline.document.get("extends")})
+        self._find_schemas(outline.document.get("schemas"))
+        for inner in outline.inner:
+            self.inner.update(content.name for content in inner.contents)
+            self.add_interface(inner)
+        for content in outline.contents:
+            mentioned |= self._add_content(content)
+        self._keep(outline.document, mentioned)
 
-    def add_declared(self, model_id: str, document: dict[str, object]) -> None:
+    def add_declared(self, model_id: str, outline: ModelOutline) -> None:
         """Add the properties of a stored interface whose own schema is temporal."""
-        for content in _list(document.get("contents")):
-            if not isinstance(content, dict) or "Property" not in _list(content.get("@type")):
-                continue
-            name, schema = content.get("name"), content.get("schema")
-            if isinstance(name, str) and isinstance(schema, str) and _is_temporal(schema):
-                kinds = self.declared.setdefault(name, {})
+        for content in outline.contents:
+            schema = content.schema
+            if content.kind == "Property" and isinstance(schema, str) and _is_temporal(schema):
+                kinds = self.declared.setdefault(content.name, {})
                 kinds.setdefault(_read_term(schema), []).append(model_id)
 
     def find_declared(self) -> Mapping[str, Declared]:
@@ -109,30 +100,16 @@ class _Reading:
         for mentioned in self.mentions.values():
             yield from mentioned
 
-    def _add_inner(self, document: object) -> None:
-        if isinstance(document, dict):
-            contents = [one for one in _list(document.get("contents")) if isinstance(one, dict)]
-            self.inner.update(str(content.get("name")) for content in contents)
-        self.add_interface(document)
-
-    def _add_content(self, content: dict[str, object]) -> set[str]:
+    def _add_content(self, content: ContentOutline) -> set[str]:
         """Add a content; return the schemas of its values."""
-        types = _list(content.get("@type"))
-        if "Relationship" in types:
-            for inner in _list(content.get("properties")):
-                self._add_member(inner)
-            return set()
-        if "Component" in types:
-            self._add_inner(content.get("schema"))
-        elif "Property" not in types:
-            return set()
-        return self._add_member(content)
+        if content.kind == "Relationship":
+            for each in content.properties:
+                self._add_member(each)
+        return self._add_member(content) if content.kind in ("Property", "Component") else set()
 
-    def _add_member(self, member: object) -> set[str]:
-        if not isinstance(member, dict) or not isinstance(member.get("name"), str):
-            return set()
-        found = self._find_schemas(member)
-        self.members.append((member["name"], found))
+    def _add_member(self, member: ContentOutline) -> set[str]:
+        found = self._find_schemas(member.element)
+        self.members.append((member.name, found))
         return found
 
     def _find_schemas(self, part: object) -> set[str]:
@@ -141,7 +118,7 @@ class _Reading:
         if isinstance(part, dict):
             for key, value in part.items():
                 if key in _REFERRING:
-                    found.update(one for one in _list(value) if isinstance(one, str))
+                    found.update(one for one in read_list(value) if isinstance(one, str))
                 found |= self._find_schemas(value)
             self._keep(part, found)
         elif isinstance(part, list):
@@ -149,7 +126,7 @@ class _Reading:
                 found |= self._find_schemas(item)
         return found
 
-    def _keep(self, element: dict[str, object], mentioned: set[str]) -> None:
+    def _keep(self, element: Element, mentioned: set[str]) -> None:
         name = element.get("@id")
         if isinstance(name, str):
             self.mentions.setdefault(name, set()).update(mentioned)
@@ -164,9 +141,3 @@ def _is_temporal(schema: str) -> bool:
 
 def _read_term(schema: str) -> str:
     return schema.rpartition(":")[2].partition(";")[0]
-
-
-def _list(value: object) -> list[object]:
-    if isinstance(value, list):
-        return value
-    return [] if value is None else [value]

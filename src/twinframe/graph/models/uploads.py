@@ -14,6 +14,7 @@ from typing import Final
 import orjson
 
 from twinframe.dtdl import SERVICE, Interface, parse_models
+from twinframe.dtdl.outline import ModelOutline, read_elements
 from twinframe.errors import LimitExceeded
 from twinframe.graph.context.model_cache import build_resolver
 from twinframe.model.values import JsonValue
@@ -48,13 +49,10 @@ def outline_model(document: JsonValue, size: int) -> Outline:
     if not isinstance(document, dict) or not isinstance(model_id, str):
         return Outline("", (), size)
     found: dict[str, None] = {}
-    bases = document.get("extends")
-    for base in bases if isinstance(bases, list) else [bases]:
-        if isinstance(base, str):
-            found[base] = None
-    contents = document.get("contents")
-    for content in contents if isinstance(contents, list) else [contents]:
-        schema = content.get("schema") if isinstance(content, dict) else None
+    for base in ModelOutline(document).bases:
+        found[base] = None
+    for content in read_elements(document.get("contents")):
+        schema = content.get("schema")
         if isinstance(schema, str) and schema.startswith("dtmi:"):
             found[schema] = None
     return Outline(model_id, tuple(found), size)

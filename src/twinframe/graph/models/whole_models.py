@@ -6,15 +6,14 @@ It merges the stored documents, so that an element appears as its author wrote i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from twinframe.dtdl import Interface
+from twinframe.dtdl.outline import Element, read_elements
 
 _KINDS: Final = ("properties", "relationships", "components", "telemetries", "commands")
-
-Element = dict[str, Any]
 
 
 def render_whole(interface: Interface, documents: Sequence[Element]) -> bytes:
@@ -37,8 +36,7 @@ def render_whole(interface: Interface, documents: Sequence[Element]) -> bytes:
 def _merge(documents: Iterable[Element], member: str, key: str) -> Iterator[Element]:
     seen: set[object] = set()
     for document in documents:
-        elements = document.get(member, [])
-        for element in elements if isinstance(elements, list) else [elements]:
+        for element in read_elements(document.get(member)):
             name = element.get(key)
             if name is None or name not in seen:
                 yield element

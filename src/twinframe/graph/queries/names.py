@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-import orjson
-
+from twinframe.dtdl.outline import ModelOutline
 from twinframe.errors import QueryInvalid
 from twinframe.errors.nearest import find_nearest
+from twinframe.graph.context.model_cache import read_documents
 from twinframe.model.ids import MODEL_LABEL, TWIN_LABEL, build_model_name
 from twinframe.query.adt.errors import AdtSource
 from twinframe.query.algebra import Operator
@@ -34,7 +34,6 @@ SYSTEM_MEMBERS: Final = frozenset(
     }
 )
 _MODEL_RELATIONSHIPS: Final = frozenset({"_extends", "_hasComponent"})
-_MODELS_AT_ONCE: Final = 100
 _MOST_WARNINGS: Final = 10
 _LONGEST_SUGGESTED: Final = 100
 
@@ -78,31 +77,19 @@ class KnownNames:
                 # Members of objects and maps are values, not names of a model.
                 return self.properties if mention.within in self.components else None
 
-    def add_interface(self, document: object) -> None:
+    def add_interface(self, outline: ModelOutline) -> None:
         """Add the names of a DTDL interface and of those within it."""
-        if not isinstance(document, dict):
-            return
-        for content in _list(document.get("contents")):
-            if isinstance(content, dict):
-                self._add_content(content)
-        for base in _list(document.get("extends")):
-            self.add_interface(base)
-
-    def _add_content(self, content: dict[str, object]) -> None:
-        name = content.get("name")
-        if not isinstance(name, str):
-            return
-        types = _list(content.get("@type"))
-        if "Relationship" in types:
-            self.relationships.add(name)
-            for inner in _list(content.get("properties")):
-                if isinstance(inner, dict) and isinstance(inner.get("name"), str):
-                    self.properties.add(inner["name"])
-        elif "Component" in types:
-            self.components.add(name)
-            self.add_interface(content.get("schema"))
-        elif "Property" in types:
-            self.properties.add(name)
+        for content in outline.contents:
+            match content.kind:
+                case "Relationship":
+                    self.relationships.add(content.name)
+                    self.properties.update(each.name for each in content.properties)
+                case "Component":
+                    self.components.add(content.name)
+                case "Property":
+                    self.properties.add(content.name)
+        for inner in outline.inner:
+            self.add_interface(inner)
 
 
 class NameCache:
@@ -130,11 +117,8 @@ def read_names(session: GraphSession) -> KnownNames:
     known.models.update(session.read_model_ids())
     known.labels |= known.models
     known.labels.update(map(build_model_name, known.models))
-    position = 0
-    while records := session.read_models(after=position, limit=_MODELS_AT_ONCE):
-        for record in records:
-            known.add_interface(orjson.loads(record.document))
-        position = records[-1].position
+    for _, outline in read_documents(session):
+        known.add_interface(outline)
     return known
 
 
@@ -212,9 +196,3 @@ def _build_error(
 ) -> QueryInvalid:
     source = AdtSource(text) if language is Language.ADT else Source(text)
     return source.error(place, warning.code, warning.message, kind="SemanticError")
-
-
-def _list(value: object) -> list[object]:
-    if isinstance(value, list):
-        return value
-    return [] if value is None else [value]
