@@ -22,7 +22,7 @@ CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /
 HAS_NODE = { node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1
 NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
 
-.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-samples test-mcp test-fuzz reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check format lint types contracts pages docs site bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-samples test-mcp test-fuzz reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check format lint types contracts pages docs site dist bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -47,6 +47,7 @@ help:
 	@echo 'make dtdl-cases  the reference cases of the modelling language, all of them'
 	@echo 'make docs    write the generated reference pages anew'
 	@echo 'make site    build the documentation as a site with search, in var/site/html; a broken link fails'
+	@echo 'make dist    build the wheels and sdists into dist, and try them in a fresh environment (Node.js)'
 	@echo 'make format  format the code'
 	@echo 'make clean   remove .venv, var and the explorer'"'"'s build'
 
@@ -184,6 +185,9 @@ site: setup
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs \
 		--doctree-dir var/site/doctrees . var/site/html
 	@echo 'The site is in var/site/html/index.html.'
+
+dist: setup $(PAGE)
+	@$(BIN)/python -m tests.dist
 
 bench: setup
 	@$(BIN)/python -m benchmarks $(ARGS)
