@@ -20,15 +20,19 @@ def apikey() -> None:
 
 
 @apikey.command("create")
-@click.option("--name", required=True, help="What it is for; shown in lists and logs.")
+@click.option("--name", required=True, help="Name of the key, shown in lists and logs.")
 @click.option(
     "--permission",
     "permissions",
     multiple=True,
     required=True,
-    help="What it may do, such as digitaltwins/read or models/*; may be given several times.",
+    help="Permission of the key, such as digitaltwins/read or models/*. Repeatable.",
 )
-@click.option("--expires", metavar="DURATION", help="Life of the key, such as 90d; else for ever.")
+@click.option(
+    "--expires",
+    metavar="DURATION",
+    help="Lifetime of the key, such as 90d. Default: it does not expire.",
+)
 @config_option
 @json_option
 def create_key(
@@ -39,7 +43,7 @@ def create_key(
     *,
     as_json: bool,
 ) -> None:
-    """Make a key and print it. It is not stored and cannot be shown again."""
+    """Create a key and print it. The key itself is not stored and cannot be shown again."""
     lifetime = None if expires is None else parse_duration(expires)
     grants = parse_grants(permissions)
     key, text = _open_keys(config).create(parse_name(name), grants, lifetime)
@@ -54,7 +58,7 @@ def create_key(
 @config_option
 @json_option
 def list_keys(config: Path | None, *, as_json: bool) -> None:
-    """Print the keys there are, without their secrets."""
+    """List the keys, without their secrets."""
     keys = _open_keys(config).list_keys()
     if as_json:
         write_json([_build_document(key) for key in keys])
@@ -79,7 +83,7 @@ def list_keys(config: Path | None, *, as_json: bool) -> None:
 @click.argument("key_id", metavar="ID")
 @config_option
 def revoke_key(key_id: str, config: Path | None) -> None:
-    """Refuse the key ID from its next request on, for ever."""
+    """Revoke the key KEY_ID. Its next request is refused."""
     _open_keys(config).revoke(key_id)
     click.echo(f"The API key {key_id} is revoked.")
 

@@ -31,13 +31,14 @@ _SECTION = "TokenServer"
 @click.option(
     "--rotate-key",
     is_flag=True,
-    help="Sign with the next key from now on and end; a server that runs follows.",
+    help="Make the next signing key the current one, and exit. A running server follows.",
 )
 @config_option
 def auth_server(config: Path | None, *, rotate_key: bool) -> None:
     """Serve the token server: access tokens for clients, by client credentials.
 
-    For development and small installations. HUP reads the settings again, TERM drains and ends.
+    For development and small installations. SIGHUP reloads the settings; SIGTERM finishes running
+    requests and stops.
     """
     settings = load_installation(config).settings
     if rotate_key:

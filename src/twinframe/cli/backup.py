@@ -23,15 +23,15 @@ graph_argument = click.argument("graph", required=False, default="")
     "--to",
     "target",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write, which must not be there; needed for the service's own graph.",
+    help="File to write. It must not exist. Required for the service's own graph.",
 )
-@click.option("--list", "as_list", is_flag=True, help="Print the backups of GRAPH; make none.")
+@click.option("--list", "as_list", is_flag=True, help="List the backups of GRAPH, and make none.")
 @config_option
 def backup(graph: str, target: Path | None, config: Path | None, *, as_list: bool) -> None:
-    """Back a graph up while it is served.
+    """Back up a graph while it is served.
 
-    GRAPH is the id of a hosted graph, whose backups lie beside it; without it, it is the service's
-    own graph, and --to says where the backup goes.
+    GRAPH is the id of a hosted graph; its backups are kept beside it. Without GRAPH, the service's
+    own graph is backed up to the file of --to.
     """
     installation = load_installation(config)
     if not graph and (as_list or target is None):
@@ -79,7 +79,10 @@ def _write_copy(installation: Installation, graph: str, target: Path) -> None:
 
 
 graph_option = click.option(
-    "--graph", default="", metavar="ID", help="A hosted graph; else the service's own."
+    "--graph",
+    default="",
+    metavar="ID",
+    help="Id of a hosted graph. Default: the service's own graph.",
 )
 
 

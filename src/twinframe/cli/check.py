@@ -21,17 +21,17 @@ from twinframe.service.examination import examine, examine_settings, find_worst
 @click.command()
 @config_option
 @json_option
-@click.option("--verbose", is_flag=True, help="Tell what is in order, too.")
-@click.option("--offline", is_flag=True, help="Ask no other server.")
-@click.option("--strict", is_flag=True, help="Let warnings fail the check.")
+@click.option("--verbose", is_flag=True, help="Also print what is in order.")
+@click.option("--offline", is_flag=True, help="Contact no other server.")
+@click.option("--strict", is_flag=True, help="Fail the check on warnings.")
 def check(
     config: Path | None, *, as_json: bool, verbose: bool, offline: bool, strict: bool
 ) -> None:
-    """Check an installation, and say what is wrong and how to mend it.
+    """Check an installation, and say what is wrong and how to fix it.
 
-    Looked at are settings, plugins, the store, versions, directories, disks, limits, the clock,
-    secrets, certificates, and the servers that are depended on. It opens the store, which creates
-    or migrates it. Exit code 1 when something must be mended, with --strict also for warnings.
+    It checks settings, plugins, the store, versions, directories, disks, limits, the clock,
+    secrets, certificates, and the servers that the installation needs. It opens the store, which
+    creates or migrates it. Exit code 1: something must be fixed; with --strict also after warnings.
     """
     try:
         installation = load_installation(config)

@@ -38,19 +38,19 @@ def client() -> None:
     "--permission",
     "permissions",
     multiple=True,
-    help="Permission its tokens carry, such as digitaltwins/*; may be given several times.",
+    help="Permission in its tokens, such as digitaltwins/*. Repeatable.",
 )
 @click.option(
     "--scope",
     "scopes",
     multiple=True,
-    help="Scope it may ask for, such as mcp:tools; may be given several times.",
+    help="Scope that it may request, such as mcp:tools. Repeatable.",
 )
 @click.option(
     "--audience",
     "audiences",
     multiple=True,
-    help="Audience it may ask for, may be given several times; else all of the server's.",
+    help="Audience that it may request. Repeatable. Default: all of the server.",
 )
 @config_option
 @json_option
@@ -78,7 +78,7 @@ def add_client(
 @config_option
 @json_option
 def list_clients(config: Path | None, *, as_json: bool) -> None:
-    """Print the clients there are, without their secrets."""
+    """List the clients, without their secrets."""
     found = _open_clients(config).list_clients()
     if as_json:
         write_json([asdict(one) for one in found])
@@ -104,14 +104,14 @@ def list_clients(config: Path | None, *, as_json: bool) -> None:
 @click.option(
     "--overlap",
     metavar="DURATION",
-    help="How long the old secret stays valid, such as 1h; else it ends at once.",
+    help="How long the old secret stays valid, such as 1h. Default: not at all.",
 )
 @config_option
 @json_option
 def rotate_client(
     client_id: str, overlap: str | None, config: Path | None, *, as_json: bool
 ) -> None:
-    """Give the client ID a new secret and print it.
+    """Give the client CLIENT_ID a new secret and print it.
 
     The secret is not stored and cannot be shown again.
     """
@@ -124,7 +124,7 @@ def rotate_client(
 @id_argument
 @config_option
 def remove_client(client_id: str, config: Path | None) -> None:
-    """Remove the client ID. Tokens it has got stay valid until they expire."""
+    """Remove the client CLIENT_ID. Its tokens stay valid until they expire."""
     _open_clients(config).remove(client_id)
     click.echo(f"The client {client_id} is removed.")
 

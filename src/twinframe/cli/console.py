@@ -21,7 +21,7 @@ will not help until a backup is restored.
 config_option = click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="JSON file with settings; else the one that TWINFRAME_CONFIG names.",
+    help="JSON file with settings. Default: the file that TWINFRAME_CONFIG names.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
 

@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 @click.option(
     "--provision/--no-provision",
     default=None,
-    help="Run a provisioner beside the API, or none; else as Control__Provision says.",
+    help="Run a provisioner beside the API, or none. Default: Control__Provision.",
 )
 @click.option("--provision-only", is_flag=True, help="Run a provisioner and serve nothing.")
 @config_option
@@ -38,10 +38,10 @@ _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 def control(
     context: click.Context, config: Path | None, *, provision: bool | None, provision_only: bool
 ) -> None:
-    """Serve the control plane: projects, access, billing, and resources that are brought up.
+    """Serve the control plane: projects, access, billing and the provisioning of resources.
 
-    At the address of Control__Bind, below /api/v1. HUP reads the settings again, TERM drains and
-    ends.
+    It listens at Control__Bind, below /api/v1. SIGHUP reloads the settings; SIGTERM finishes
+    running requests and stops.
     """
     if context.invoked_subcommand is not None:
         return
@@ -58,19 +58,19 @@ def control(
 @click.option(
     "--owner",
     required=True,
-    help="Who owns the platform: the subject of their tokens, or the email that these state; "
-    "`subject:...` and `email:...` say which.",
+    help="The owner: the subject of their tokens, or the email address in them. Write "
+    "`subject:...` or `email:...` to say which.",
 )
-@click.option("--organization", help="Id of an organization to create, owned by the same.")
-@click.option("--name", help="Name of the organization; else its id.")
+@click.option("--organization", help="Id of an organization to create. It gets the same owner.")
+@click.option("--name", help="Name of the organization. Default: its id.")
 @config_option
 def init_control(
     owner: str, organization: str | None, name: str | None, config: Path | None
 ) -> None:
-    """Make the first owner of the platform, on the machine itself.
+    """Create the first owner of the platform, on the machine itself.
 
-    It may be called again, for the same owner or another. Nobody is asked for credentials: whoever
-    may write the control store's file owns it anyway.
+    You can run it again, for the same owner or another. It requires no credentials: anyone who can
+    write the control store's file controls the platform anyway.
     """
     if name is not None and organization is None:
         raise click.UsageError("--name is the name of an --organization.")

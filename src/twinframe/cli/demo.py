@@ -43,13 +43,18 @@ class Access:
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="End after the tour instead of serving on.")
-@click.option("--auth", is_flag=True, help="With authentication on, and a token server beside it.")
+@click.option("--once", is_flag=True, help="Stop after the queries.")
+@click.option(
+    "--auth",
+    is_flag=True,
+    help="Require authentication, and run a token server beside the service.",
+)
 @config_option
 def demo(config: Path | None, *, once: bool, auth: bool) -> None:
-    """Serve with a sample building in it, query it, and keep serving.
+    """Serve a sample campus, run some queries on it, and keep serving.
 
-    It takes the settings of `serve`: http://127.0.0.1:8080 and ./var unless they say otherwise.
+    It uses the settings of `serve`. By default it serves at http://127.0.0.1:8080 and stores data
+    in ./var.
     """
     settings = load_installation(config).settings
     url = build_url(settings.server)

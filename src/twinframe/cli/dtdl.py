@@ -41,7 +41,7 @@ _BASE = click.option(
     "--base",
     "bases",
     multiple=True,
-    help="Models that the files build on: read where they are referred to, not checked.",
+    help="Models that the files refer to. They are read when needed, and not checked.",
 )
 _LIMITS = click.option(
     "--limits",
@@ -59,7 +59,7 @@ _VERSION = click.option(
 _UNDEFINED = click.option(
     "--allow-undefined-extensions",
     is_flag=True,
-    help="Accept contexts that are not known, and what they may define.",
+    help="Accept unknown contexts, and the terms that they may define.",
 )
 
 
@@ -87,9 +87,9 @@ def validate(
     allow_undefined_extensions: bool,
     as_json: bool,
 ) -> None:
-    """Say everything that is wrong with models, with file and line.
+    """Report everything that is wrong with models, with file and line.
 
-    Exit code 0 when nothing is, 1 when something is, 2 when a file is not there.
+    Exit code 0: nothing is wrong. 1: something is wrong. 2: a file does not exist.
     """
     limits = ParserLimits(
         acceptable_limits=frozenset(acceptable_limits),
@@ -148,9 +148,9 @@ def show(
 @_BASE
 @json_option
 def tree(files: tuple[str, ...], bases: tuple[str, ...], *, as_json: bool) -> None:
-    """Print who extends whom. An interface with several bases stands under each.
+    """Print which interface extends which. An interface with several bases is shown under each.
 
-    As JSON: every interface with those that extend it directly.
+    With --json: each interface with those that extend it directly.
     """
     interfaces = _parse(files, bases).interfaces
     heirs: dict[str, list[str]] = {identifier: [] for identifier in interfaces}
@@ -173,9 +173,9 @@ def tree(files: tuple[str, ...], bases: tuple[str, ...], *, as_json: bool) -> No
 @_BASE
 @json_option
 def diff(old: str, new: str, bases: tuple[str, ...], *, as_json: bool) -> None:
-    """Say what changed from OLD to NEW, and what of it breaks existing twins.
+    """Report what changed from OLD to NEW, and which changes break existing twins.
 
-    Both are files, folders or globs. Exit code 1 when something breaks.
+    Both are files, folders or globs. Exit code 1: a change breaks existing twins.
     """
     changes = compare_models(_parse((old,), bases), _parse((new,), bases))
     if as_json:

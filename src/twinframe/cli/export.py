@@ -59,16 +59,21 @@ NDJSON: Final = "ndjson"
     "form",
     type=click.Choice([NDJSON, *SYNTAXES]),
     default=NDJSON,
-    help="ndjson, which `twinframe import` reads, or RDF as GET /export has it.",
+    help="`ndjson`, which `twinframe import` reads, or a format of RDF, as for GET /export.",
 )
-@click.option("--gzip", "packed", is_flag=True, help="Compress; as FILE.gz does.")
+@click.option(
+    "--gzip",
+    "packed",
+    is_flag=True,
+    help="Compress the output. A FILE that ends in .gz is always compressed.",
+)
 @click.option(
     "--plain",
     is_flag=True,
-    help="Without etags and times: only what imports of the vendor's service take.",
+    help="Leave out etags and times: write only what the vendor's service imports.",
 )
-@click.option("--author", default="", help="Who wrote it, for the header.")
-@click.option("--organization", default="", help="For whom, for the header.")
+@click.option("--author", default="", help="Author, for the header.")
+@click.option("--organization", default="", help="Organization, for the header.")
 @progress_option
 @config_option
 def export(
@@ -85,8 +90,8 @@ def export(
 ) -> None:
     """Write the whole graph to FILE, or to standard output without one.
 
-    The service may run meanwhile: what is written is the graph as it was at one moment. Exports of
-    the same graph have the same bytes.
+    The service may be running: the export is the graph at one moment. Exports of the same graph are
+    equal byte for byte.
     """
     installation = load_installation(config)
     store = find_store(installation, graph)

@@ -35,14 +35,14 @@ _SHOWN: Final = 20
 @click.option(
     "--log",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the log there, as NDJSON: a line for each line that was refused.",
+    help="Write a log to this file, as NDJSON: one line for each line that was refused.",
 )
 @click.option(
     "--after-line",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Go on behind line N, which an import that was cut off has named.",
+    help="Continue after line N, which an interrupted import has printed.",
 )
 @progress_option
 @config_option
@@ -57,9 +57,9 @@ def import_(
 ) -> None:
     """Store the models, twins and relationships of FILE; `-` is standard input.
 
-    FILE is NDJSON as `twinframe export` and the vendor's import have it, plain or gzip. The service
-    may run meanwhile. Lines that do not suit are listed and left out. Exit code 1 when there were
-    any, or when the file could not be read to its end.
+    FILE is NDJSON as written by `twinframe export` or for the vendor's import, plain or gzip. The
+    service may be running. Lines that cannot be stored are listed and left out. Exit code 1: there
+    were such lines, or the file could not be read to its end.
     """
     installation = load_installation(config)
     with ExitStack() as open_:

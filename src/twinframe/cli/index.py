@@ -27,7 +27,7 @@ def index() -> None:
 def create_index(name: str, config: Path | None) -> None:
     """Index the values of PROPERTY.
 
-    The service may run meanwhile: queries go on, writes wait until the index is made.
+    The service may be running. Queries continue; writes wait until the index exists.
     """
     with _open_indexes(config) as indexes:
         made = indexes.create_index(name)
@@ -52,7 +52,9 @@ def list_indexes(config: Path | None, *, as_json: bool) -> None:
 @property_argument
 @config_option
 def drop_index(name: str, config: Path | None) -> None:
-    """Take the index of PROPERTY away. One that the settings declare comes back at the start."""
+    """Drop the index of PROPERTY. An index that the settings declare is created again at the next
+    start.
+    """
     with _open_indexes(config) as indexes:
         indexes.drop_index(name)
     click.echo(f"The property {name} has no index any more.")

@@ -22,14 +22,15 @@ from twinframe.service.logs import configure_logging
 @click.option(
     "--stdio",
     is_flag=True,
-    help="Serve whoever started this process, on standard input and output.",
+    help="Serve the process that started this one, on standard input and output.",
 )
 @config_option
 def mcp(config: Path | None, *, stdio: bool) -> None:
     """Serve the graph to AI assistants by the Model Context Protocol.
 
-    At the address of MCP__Bind: streamable HTTP at /mcp, SSE at /sse, either at /. The API may
-    run beside it on the same store. HUP reads the settings again, TERM drains and ends.
+    It listens at MCP__Bind: streamable HTTP at /mcp, SSE at /sse, both at /. The API can run at the
+    same time on the same store. SIGHUP reloads the settings; SIGTERM finishes running requests and
+    stops.
     """
     installation = load_installation(config)
     if stdio:

@@ -24,7 +24,7 @@ from twinframe.settings import Settings
 @config_option
 @json_option
 def plugins(config: Path | None, *, as_json: bool) -> None:
-    """List installed plugins: group, name, distribution, and whether they are in use."""
+    """List the installed plugins: group, name, distribution, and whether each is in use."""
     settings = _load_settings(config)
     rows = [(info, _is_active(info, settings)) for seam in SEAMS for info in find_plugins(seam)]
     if as_json:

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 progress_option = click.option(
     "--progress/--no-progress",
     default=None,
-    help="Show how far it is; by default on a terminal.",
+    help="Show the progress. Default: only on a terminal.",
 )
 
 

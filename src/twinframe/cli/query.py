@@ -24,24 +24,22 @@ param_option = click.option(
     "params",
     multiple=True,
     metavar="NAME=JSON",
-    help="A query parameter; may be given several times.",
+    help="A query parameter. Repeatable.",
 )
 
 
 @click.command()
 @click.argument("text")
 @param_option
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="Print at most so many rows."
-)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Print at most N rows.")
 @config_option
 @json_option
 def query(
     text: str, params: Sequence[str], limit: int | None, config: Path | None, *, as_json: bool
 ) -> None:
-    """Run the query TEXT, of either language, and print its rows.
+    """Run the query TEXT, in either language, and print its rows.
 
-    The service may run meanwhile. With --json each row is a line of its own.
+    The service may be running. With --json, each row is one line.
     """
     rows = asyncio.run(_run(load_installation(config), text, parse_params(params), limit))
     if as_json:
@@ -61,7 +59,7 @@ def query(
 @config_option
 @json_option
 def explain(text: str, params: Sequence[str], config: Path | None, *, as_json: bool) -> None:
-    """Print the plan of the query TEXT and what the store is given to run. Runs nothing."""
+    """Print the plan of the query TEXT and the statement of the store. Nothing is run."""
     rows = asyncio.run(
         _run(load_installation(config), f"EXPLAIN {text}", parse_params(params), None)
     )

@@ -20,11 +20,11 @@ _WAIT_SECONDS = 5.0
 @click.argument("backup")
 @config_option
 def restore(graph: str, backup: str, config: Path | None) -> None:
-    """Put BACKUP in the place of the data of GRAPH.
+    """Replace the data of GRAPH by BACKUP.
 
     GRAPH is the id of a hosted graph, and BACKUP the name of one of its backups or a file. The
-    service may run: meanwhile requests for that graph are answered 503, and what was there is
-    backed up first. A GRAPH of `-` is the service's own graph; then the service must be stopped.
+    service may be running: it answers 503 for that graph meanwhile. The present data is backed up
+    first. If GRAPH is `-`, the service's own graph is restored; stop the service before.
     """
     installation = load_installation(config)
     if graph == "-":

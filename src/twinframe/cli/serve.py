@@ -42,9 +42,11 @@ _LOG = logging.getLogger(__name__)
 @click.command()
 @config_option
 def serve(config: Path | None) -> None:
-    """Serve the graph API. HUP reads the settings again, TERM drains and ends.
+    """Serve the graph API. SIGHUP reloads the settings; SIGTERM finishes running requests and
+    stops.
 
-    Exit code 65 when it does not start because the stored data is damaged, 1 for any other reason.
+    Exit code 65: the stored data is damaged, and the service does not start. Exit code 1: any other
+    error.
     """
     installation = load_installation(config)
     run_service(Service(installation, config), installation)

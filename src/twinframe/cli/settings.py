@@ -18,7 +18,7 @@ from twinframe.settings.shape import render_key
 @config_option
 @json_option
 def settings(config: Path | None, *, as_json: bool) -> None:
-    """Print all settings in force with the source of each value; secrets are masked."""
+    """Print all effective settings with the source of each value. Secrets are masked."""
     found = list_effective(load_installation(config).configuration)
     if as_json:
         write_json(

@@ -30,17 +30,21 @@ _LONGEST_ANSWER = 256 * 1024
 
 @click.command()
 @click.option(
-    "--client-id", envvar=_ID_VARIABLE, required=True, help=f"The client; else ${_ID_VARIABLE}."
+    "--client-id", envvar=_ID_VARIABLE, required=True, help=f"The client. Default: ${_ID_VARIABLE}."
 )
 @click.option(
     "--secret-stdin",
     is_flag=True,
-    help=f"Read the secret from standard input; else ${_SECRET_VARIABLE} holds it.",
+    help=f"Read the secret from standard input, not from ${_SECRET_VARIABLE}.",
 )
-@click.option("--audience", help="What the token is for.")
-@click.option("--scope", "scopes", multiple=True, help="Scope to ask for; else all of the client.")
+@click.option("--audience", help="Audience of the token.")
 @click.option(
-    "--endpoint", metavar="URL", help="Token endpoint; else that of TokenServer in the settings."
+    "--scope", "scopes", multiple=True, help="Scope to request. Default: all scopes of the client."
+)
+@click.option(
+    "--endpoint",
+    metavar="URL",
+    help="Token endpoint. Default: that of TokenServer in the settings.",
 )
 @click.option(
     "--ca",
@@ -64,7 +68,7 @@ def token(
 ) -> None:
     """Get an access token by client credentials and print it.
 
-    The secret is never an argument: other users of the machine see those.
+    The secret cannot be an argument, because other users of the machine could see it.
     """
     if endpoint is None:
         settings = load_installation(config).settings.token_server

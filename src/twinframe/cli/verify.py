@@ -15,13 +15,13 @@ from twinframe.storage.backups import check_seal
 @click.option(
     "--backup",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="File of a backup to compare with the digest it was made with, instead of the graph.",
+    help="Check this backup file against its digest, instead of the graph.",
 )
 @config_option
 def verify(backup: Path | None, config: Path | None) -> None:
-    """Check the stored graph in depth and say what is wrong with it.
+    """Check the stored graph in depth and report what is wrong.
 
-    The service may run meanwhile. Exit code 1 when something is wrong.
+    The service may be running. Exit code 1: something is wrong.
     """
     if backup is not None:
         _verify_backup(backup)

@@ -46,10 +46,11 @@ _INTRODUCTION = """# Commands
 
 This page is generated from the commands; do not edit it.
 
-`twinframe COMMAND` and `python -m twinframe COMMAND` are the same. Every command but those of
-`twinframe dtdl`, which need none, takes the [settings](settings.md) from `--config FILE`, the file
-that `TWINFRAME_CONFIG` names, and the environment. What is wrong goes to standard error, one line
-each, and the exit code is 1; a command called in a wrong way ends with 2. A service (`serve`,
-`mcp`, `control`) that does not start because its stored data is damaged ends with 65: it will not
-start before a backup is restored, however often it is tried.
+`twinframe COMMAND` and `python -m twinframe COMMAND` are the same. All commands except
+`twinframe dtdl` read the [settings](settings.md) from `--config FILE`, from the file that
+`TWINFRAME_CONFIG` names, and from the environment.
+
+Errors go to standard error, one per line. The exit code is 1 after an error, and 2 after a wrong
+option or argument. A service (`serve`, `mcp`, `control`) with damaged data does not start and exits
+with 65: restarting does not help; restore a backup.
 """
