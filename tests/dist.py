@@ -29,6 +29,8 @@ SERVING = ("twinframe-", "twinframe_storage_sqlite-")
 """The wheels of a smallest installation that serves from durable storage."""
 
 PATIENCE = 120.0
+LONGEST = 1200.0
+"""Seconds that an installation may take: a cold one fetches some hundred megabytes."""
 LAMP = {
     "@context": "dtmi:dtdl:context;3",
     "@id": "dtmi:com:example:Lamp;1",
@@ -40,7 +42,14 @@ QUERY = "MATCH (l:Lamp) WHERE l.level > 2 RETURN l.$dtId AS id, l.level AS level
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
     """Run a command; return what it printed."""
-    done = subprocess.run(command, cwd=cwd, env=build_environment(), capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=build_environment(),
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+    )
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
