@@ -100,6 +100,14 @@ class Taken:
     token: str | None = None
     size: int = 0
 
+    def build_page(self, name: str) -> dict[str, JsonValue]:
+        """Build the answer of a listing: the rows under this name, and where to go on."""
+        return {
+            name: self.rows,
+            "truncated": self.token is not None,
+            "continuation_token": self.token,
+        }
+
 
 @dataclass(slots=True)
 class Budget:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from mcp_types import Tool as ToolDocument
 from mcp_types import ToolAnnotations
@@ -114,13 +114,20 @@ class Tool(Generic[A]):
         )
 
 
+_SCHEMAS: Final[Mapping[str, Any]] = {
+    "objects": {"type": "array", "items": {"type": "object"}},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "text or null": {"type": ["string", "null"]},
+}
+
+
 def build_output(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
     """Build the schema of an answer: an object with these members, types as JSON Schema or their
-    name.
+    name, such as `integer` or `texts`.
     """
     members = {**required, **optional}
     properties = {
-        name: {"type": schema} if isinstance(schema, str) else schema
+        name: _SCHEMAS.get(schema, {"type": schema}) if isinstance(schema, str) else schema
         for name, schema in members.items()
     }
     return {"type": "object", "properties": properties, "required": list(required)}

@@ -144,9 +144,6 @@ def _build_edges(found: Sequence[Relationship]) -> list[JsonValue]:
     return edges
 
 
-_OBJECTS: Final = {"type": "array", "items": {"type": "object"}}
-_TEXT_OR_NULL: Final = {"type": ["string", "null"]}
-
 EXPLORING: Final = (
     Tool(
         "describe_graph",
@@ -178,10 +175,10 @@ EXPLORING: Final = (
         ExploreNeighborhood,
         build_output(
             {
-                "twins": _OBJECTS,
-                "relationships": _OBJECTS,
+                "twins": "objects",
+                "relationships": "objects",
                 "truncated": "boolean",
-                "continuation_token": _TEXT_OR_NULL,
+                "continuation_token": "text or null",
             },
             warnings={"type": "array"},
         ),

@@ -50,13 +50,7 @@ async def list_models(box: Toolbox, given: ListModels) -> Answer:
         return Fetched([_shorten(orjson.loads(row)) for row in page.items], page.token)
 
     taken = await budget.take(fetch, given.continuation_token)
-    return Answer(
-        {
-            "models": taken.rows,
-            "truncated": taken.token is not None,
-            "continuation_token": taken.token,
-        }
-    )
+    return Answer(taken.build_page("models"))
 
 
 def _shorten(model: dict[str, JsonValue]) -> bytes:
@@ -266,9 +260,6 @@ async def delete_model(box: Toolbox, given: DeleteModel) -> Answer:
     return Answer(document)
 
 
-_OBJECTS: Final = {"type": "array", "items": {"type": "object"}}
-_TEXTS: Final = {"type": "array", "items": {"type": "string"}}
-
 MODELS: Final = (
     Tool(
         "list_models",
@@ -278,11 +269,7 @@ MODELS: Final = (
         ("models/read",),
         ListModels,
         build_output(
-            {
-                "models": _OBJECTS,
-                "truncated": "boolean",
-                "continuation_token": {"type": ["string", "null"]},
-            }
+            {"models": "objects", "truncated": "boolean", "continuation_token": "text or null"}
         ),
         list_models,
         {"limit": 50},
@@ -296,12 +283,12 @@ MODELS: Final = (
         ("models/read",),
         GetModel,
         build_output(
-            {"model_id": "string", "extends": _TEXTS, "contents": "object"},
+            {"model_id": "string", "extends": "texts", "contents": "object"},
             display_name="string",
             description="string",
             decommissioned="boolean",
             definition="object",
-            shortened=_TEXTS,
+            shortened="texts",
         ),
         get_model,
         {"model_id": "dtmi:com:example:Room;1"},
@@ -313,7 +300,7 @@ MODELS: Final = (
         Effect.READ,
         ("models/read",),
         SearchModels,
-        build_output({"models": _OBJECTS, "found": "integer"}),
+        build_output({"models": "objects", "found": "integer"}),
         search_models,
         {"search_text": "temperature sensor"},
     ),
@@ -326,8 +313,8 @@ MODELS: Final = (
         ("models/write",),
         CreateModels,
         build_output(
-            {"action": "string", "dry_run": "boolean", "count": "integer", "model_ids": _TEXTS},
-            shortened=_TEXTS,
+            {"action": "string", "dry_run": "boolean", "count": "integer", "model_ids": "texts"},
+            shortened="texts",
         ),
         create_models,
         {
@@ -350,7 +337,7 @@ MODELS: Final = (
         ("models/delete",),
         DeleteModel,
         build_output(
-            {"action": "string", "dry_run": "boolean", "model_ids": _TEXTS},
+            {"action": "string", "dry_run": "boolean", "model_ids": "texts"},
             twins_without_model="integer",
         ),
         delete_model,

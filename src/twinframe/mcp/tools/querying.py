@@ -135,9 +135,6 @@ async def explain_query(box: Toolbox, given: ExplainQuery) -> Answer:
     return Answer(add_notes(document, list(page.warnings), budget.shortening.paths, text))
 
 
-_TEXTS: Final = {"type": "array", "items": {"type": "string"}}
-_OBJECTS: Final = {"type": "array", "items": {"type": "object"}}
-
 QUERYING: Final = (
     Tool(
         "query_digital_twins",
@@ -152,15 +149,15 @@ QUERYING: Final = (
         QueryDigitalTwins,
         build_output(
             {
-                "rows": _OBJECTS,
+                "rows": "objects",
                 "row_count": "integer",
-                "columns": _TEXTS,
+                "columns": "texts",
                 "truncated": "boolean",
-                "continuation_token": {"type": ["string", "null"]},
+                "continuation_token": "text or null",
             },
-            warnings=_TEXTS,
+            warnings="texts",
             corrected_query="string",
-            shortened=_TEXTS,
+            shortened="texts",
         ),
         query_digital_twins,
         {
@@ -178,9 +175,9 @@ QUERYING: Final = (
         ExplainQuery,
         build_output(
             {"language": "string", "plan": {}, "pushed": {}},
-            warnings=_TEXTS,
+            warnings="texts",
             corrected_query="string",
-            shortened=_TEXTS,
+            shortened="texts",
         ),
         explain_query,
         {"query": "MATCH (r:Room) RETURN count(*) AS n"},

@@ -28,7 +28,7 @@ from twinframe.mcp.budget import Fetched
 from twinframe.mcp.names import warn_of_relationships
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output, require_confirmation
 from twinframe.mcp.tools.querying import add_notes
-from twinframe.mcp.tools.twins import READ_RELATIONSHIPS, WRITTEN, build_written
+from twinframe.mcp.tools.twins import READ_RELATIONSHIPS, WRITTEN, Look, write_document
 from twinframe.model.pages import PageRequest
 from twinframe.model.values import JsonValue
 
@@ -57,11 +57,7 @@ async def list_relationships(box: Toolbox, given: ListRelationships) -> Answer:
     if given.relationship_name is not None:
         budget.keeps = listing.is_named
     taken = await budget.take(listing.fetch, given.continuation_token)
-    document: dict[str, JsonValue] = {
-        "relationships": taken.rows,
-        "truncated": taken.token is not None,
-        "continuation_token": taken.token,
-    }
+    document = taken.build_page("relationships")
     name = given.relationship_name
     if not taken.rows and name is not None and await box.access.holds("models/read"):
         outlines = await box.graph.overview.read_outlines()
@@ -231,14 +227,10 @@ async def _write(
     dry_run: bool,
     action: str | None = None,
 ) -> Answer:
-    hidden = "" if await box.access.holds(READ_RELATIONSHIPS) else READ_RELATIONSHIPS
-    seen = await box.graph.observation.run(
-        lambda session: session.read_relationship(*key), act, keep=not dry_run
-    )
-    return build_written(box, (seen.before, seen.after), hidden, dry_run=dry_run, action=action)
+    look: Look = lambda session: session.read_relationship(*key)  # noqa: E731
+    return await write_document(box, look, READ_RELATIONSHIPS, act, dry_run=dry_run, action=action)
 
 
-_TEXTS: Final = {"type": "array", "items": {"type": "string"}}
 _WRITE: Final = ("digitaltwins/relationships/write",)
 _EXAMPLE: Final[dict[str, JsonValue]] = {"source_id": "hall", "relationship_id": "contains-room-7"}
 
@@ -252,12 +244,12 @@ RELATIONSHIPS: Final = (
         ListRelationships,
         build_output(
             {
-                "relationships": {"type": "array", "items": {"type": "object"}},
+                "relationships": "objects",
                 "truncated": "boolean",
-                "continuation_token": {"type": ["string", "null"]},
+                "continuation_token": "text or null",
             },
-            warnings=_TEXTS,
-            shortened=_TEXTS,
+            warnings="texts",
+            shortened="texts",
         ),
         list_relationships,
         {"twin_id": "room-7", "direction": "incoming"},
@@ -269,7 +261,7 @@ RELATIONSHIPS: Final = (
         Effect.READ,
         (READ_RELATIONSHIPS,),
         GetRelationship,
-        build_output({"relationship": "object", "etag": "string"}, shortened=_TEXTS),
+        build_output({"relationship": "object", "etag": "string"}, shortened="texts"),
         get_relationship,
         _EXAMPLE,
     ),

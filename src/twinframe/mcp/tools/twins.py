@@ -169,13 +169,7 @@ async def search_digital_twins(box: Toolbox, given: SearchDigitalTwins) -> Answe
         return Fetched(rows, page.continuation_token)
 
     taken = await budget.take(fetch, given.continuation_token)
-    return Answer(
-        {
-            "twins": taken.rows,
-            "truncated": taken.token is not None,
-            "continuation_token": taken.token,
-        }
-    )
+    return Answer(taken.build_page("twins"))
 
 
 class CreateOrReplaceDigitalTwin(Arguments):
@@ -202,9 +196,10 @@ async def create_or_replace_digital_twin(box: Toolbox, given: CreateOrReplaceDig
             if isinstance(part, dict):
                 document[component.name] = {"$metadata": {}, **part}
     none_match = "*" if given.only_create else None
-    return await write_twin(
+    return await write_document(
         box,
-        given.twin_id,
+        lambda session: session.read_twin(given.twin_id),
+        READ_TWINS,
         lambda cases: cases.twins.put_twin(given.twin_id, document, none_match),
         dry_run=given.dry_run,
     )
@@ -221,9 +216,10 @@ class UpdateDigitalTwin(Arguments):
 
 async def update_digital_twin(box: Toolbox, given: UpdateDigitalTwin) -> Answer:
     """Patch a twin; return the changes."""
-    return await write_twin(
+    return await write_document(
         box,
-        given.twin_id,
+        lambda session: session.read_twin(given.twin_id),
+        READ_TWINS,
         lambda cases: cases.twins.patch_twin(given.twin_id, given.patch, given.if_match),
         dry_run=given.dry_run,
         action="updated",
@@ -303,40 +299,31 @@ async def _explain_relationships(
     )
 
 
-async def write_twin(
+Look = Callable[[GraphSession], StoredDocument | None]
+"""Reads what a tool writes, before and after it."""
+
+
+async def write_document(
     box: Toolbox,
-    twin_id: str,
+    look: Look,
+    permission: str,
     act: Callable[[WriteCases], Awaitable[object]],
     *,
     dry_run: bool,
     action: str | None = None,
 ) -> Answer:
-    """Run a use case that writes one twin, and return the changes."""
-    hidden = "" if await box.access.holds(READ_TWINS) else READ_TWINS
-    seen = await box.graph.observation.run(
-        lambda session: session.read_twin(twin_id), act, keep=not dry_run
-    )
-    return build_written(box, (seen.before, seen.after), hidden, dry_run=dry_run, action=action)
+    """Run a use case that writes one document, or rehearse it, and return the changes.
 
-
-def build_written(
-    box: Toolbox,
-    states: tuple[StoredDocument | None, StoredDocument | None],
-    hidden: str,
-    *,
-    dry_run: bool,
-    action: str | None = None,
-) -> Answer:
-    """Build the result of a write or rehearsal from the states around it; an etag only of what is
-    stored.
-
-    Of a created twin only a rehearsal returns the whole: otherwise it is what the caller just sent.
-    SEC: `hidden` is the permission that the caller lacks to read either state; empty if it may.
+    The etag is returned only of what is stored. Of a created document only a rehearsal returns the
+    whole: otherwise it is what the caller just sent. SEC: a caller without the `permission` to read
+    it sees no changes.
     """
-    before, after = states
+    is_seen = await box.access.holds(permission)
+    seen = await box.graph.observation.run(look, act, keep=not dry_run)
+    before, after = seen.before, seen.after
     changes: list[JsonValue] = []
-    if hidden:
-        changes = hide_changes(hidden)
+    if not is_seen:
+        changes = hide_changes(permission)
     elif dry_run or before is not None:
         changes = fit_changes(render_changes(before, after), box.open_budget(1).size)
     document: dict[str, JsonValue] = {
@@ -349,10 +336,8 @@ def build_written(
     return Answer(document)
 
 
-_TEXTS: Final = {"type": "array", "items": {"type": "string"}}
-_OBJECTS: Final = {"type": "array", "items": {"type": "object"}}
 WRITTEN: Final = build_output(
-    {"action": "string", "dry_run": "boolean", "changes": _OBJECTS}, etag="string"
+    {"action": "string", "dry_run": "boolean", "changes": "objects"}, etag="string"
 )
 
 TWINS: Final = (
@@ -363,7 +348,7 @@ TWINS: Final = (
         Effect.READ,
         (READ_TWINS,),
         GetDigitalTwin,
-        build_output({"twin": "object", "etag": "string"}, shortened=_TEXTS),
+        build_output({"twin": "object", "etag": "string"}, shortened="texts"),
         get_digital_twin,
         {"twin_id": "room-7"},
     ),
@@ -376,11 +361,7 @@ TWINS: Final = (
         ("query/read",),
         SearchDigitalTwins,
         build_output(
-            {
-                "twins": _OBJECTS,
-                "truncated": "boolean",
-                "continuation_token": {"type": ["string", "null"]},
-            }
+            {"twins": "objects", "truncated": "boolean", "continuation_token": "text or null"}
         ),
         search_digital_twins,
         {"search_text": "north wing", "model_id": "Building"},
@@ -424,7 +405,7 @@ TWINS: Final = (
         ("digitaltwins/delete",),
         DeleteDigitalTwin,
         build_output(
-            {"action": "string", "dry_run": "boolean", "changes": _OBJECTS},
+            {"action": "string", "dry_run": "boolean", "changes": "objects"},
             relationships_deleted="integer",
             relationships="string",
         ),
