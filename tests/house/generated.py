@@ -21,8 +21,8 @@ from tests.house.pages.http import (
 from tests.house.pages.mcp import render_tools_page
 from tests.house.pages.prices import render_prices_page
 from tests.house.pages.roles import render_roles_page
+from tests.house.pages.states import render_states_page
 from twinframe.control.billing.offers import build_offers
-from twinframe.control.records.states import render_states_page
 from twinframe.hooks.installation import load_installation
 from twinframe.query.cypher.functions import FUNCTIONS as KNOWN
 from twinframe.query.evaluate.calls import SPECIAL

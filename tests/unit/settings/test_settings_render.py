@@ -7,8 +7,9 @@ from pathlib import Path
 from pydantic import Field, SecretStr
 
 from tests.house.pages.hooks import render_settings_page
+from tests.house.pages.settings import PluginReference, render_reference
 from twinframe.settings import Configuration, Section, Settings, load_settings
-from twinframe.settings.render import PluginReference, list_effective, render_reference
+from twinframe.settings.render import list_effective
 from twinframe.settings.shape import render_key
 from twinframe.settings.sources import iterate_leaves
 

@@ -232,10 +232,6 @@ class Resources:
         self.read(session, project_id, resource_id)
         return list_operations(session, resource_id, part)
 
-    def count_present(self, session: ControlSession, project_id: str) -> int:
-        """Count the resources of a project that are not terminated."""
-        return session.count(RESOURCES.kind, [equal("present", project_id)])
-
     def _build_conditions(self, project_id: str, wanted: ResourceFilter) -> Sequence[Condition]:
         terminated = wanted.status == ResourceState.TERMINATED
         key = "project" if terminated else "present"
