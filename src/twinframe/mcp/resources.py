@@ -7,7 +7,7 @@ be encoded.
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import orjson
 from mcp_types import (
@@ -28,8 +28,6 @@ TWIN: Final = "twin://"
 MODEL: Final = "model://"
 _JSON: Final = "application/json"
 _SCHEMA_TOKENS: Final = 4000
-_SAFE: Final = ":/?#[]@!$&'()*+,;=-._~"
-"""The characters that RFC 6570 leaves unencoded in `{+id}`."""
 
 
 def list_resources() -> ListResourcesResult:
@@ -67,11 +65,6 @@ def list_templates() -> ListResourceTemplatesResult:
             ),
         ]
     )
-
-
-def build_uri(scheme: str, identifier: str) -> str:
-    """Build the URI of a twin or model."""
-    return scheme + quote(identifier, safe=_SAFE)
 
 
 async def read_resource(box: Toolbox, uri: str) -> ReadResourceResult:

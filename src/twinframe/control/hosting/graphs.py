@@ -256,11 +256,6 @@ class HostedGraphs:
         if self._leaving:
             await asyncio.wait(self._leaving.copy())
 
-    @property
-    def open_graphs(self) -> int:
-        """Return how many are open now."""
-        return self._open
-
     def end_streams(self) -> None:
         """End all event streams."""
         for tenant in self._tenants.values():

@@ -21,6 +21,7 @@ from twinframe.control.hosting.graphs import HostedGraphs, TooManyConnections
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.errors import GraphNotFound, StorageBusy
 from twinframe.model.pages import PageRequest
+from twinframe.runtime.instruments.base import Level
 
 PAGE = PageRequest(size=None, token=None)
 MODEL = b'[{"@id":"dtmi:t:A;1","@type":"Interface","@context":"dtmi:dtdl:context;3"}]'
@@ -48,11 +49,11 @@ def test_two_hundred_graphs_are_served_with_twenty_open(tmp_path: Path) -> None:
                     tenant = graphs.find(name)
                     assert tenant is not None
                     async with tenant.use() as edge:
-                        most = max(most, graphs.open_graphs)
+                        most = max(most, graphs.read_levels()[Level.GRAPHS_OPEN])
                         await edge.graph.models.list_models((), False, PAGE)
 
             await asyncio.gather(*(touch(name) for name in order))
-            assert graphs.open_graphs <= 20
+            assert graphs.read_levels()[Level.GRAPHS_OPEN] <= 20
 
     asyncio.run(run())
     assert most == 20
@@ -111,7 +112,7 @@ def test_many_who_ask_at_once_wait_for_one_opening(tmp_path: Path) -> None:
         await bring_up(host, build_graph("a"))
         async with hosting_alone(installation) as service:
             await asyncio.gather(*(use(service.graphs, "a") for _ in range(50)))
-            assert service.graphs.open_graphs == 1
+            assert service.graphs.read_levels()[Level.GRAPHS_OPEN] == 1
 
     asyncio.run(run())
 
@@ -130,7 +131,7 @@ def test_a_client_that_leaves_while_a_graph_is_opened_leaves_no_mess(tmp_path: P
                 leaving.cancel()
                 await asyncio.wait([leaving])
                 await use(service.graphs, "b")
-            assert service.graphs.open_graphs == 1
+            assert service.graphs.read_levels()[Level.GRAPHS_OPEN] == 1
         await host.unpublish(build_graph("a").name, 1)
         await host.remove(build_graph("a").name, 1)
 
@@ -186,7 +187,7 @@ def test_a_graph_of_which_nobody_asks_is_let_go_all_the_same(tmp_path: Path) -> 
             await use(service.graphs, "a")
             await host.unpublish(graph.name, 1)
             await host.remove(graph.name, 1)  # ends only when the worker has closed the store
-            assert service.graphs.open_graphs == 0
+            assert service.graphs.read_levels()[Level.GRAPHS_OPEN] == 0
 
     asyncio.run(run())
 
@@ -285,7 +286,7 @@ def test_work_that_was_left_is_done_though_nobody_asks_for_its_graph(tmp_path: P
                 await tenant.opened.background.stop()
                 await edge.graph.delete_jobs.start_job("d", 15)
         async with hosting_alone(installation) as service:
-            while service.graphs.open_graphs == 0:  # noqa: ASYNC110  (it knows no event)
+            while service.graphs.read_levels()[Level.GRAPHS_OPEN] == 0:  # noqa: ASYNC110  (it knows no event)
                 await asyncio.sleep(0.02)
             assert list(service.graphs._tenants) == ["a"]
             tenant = service.graphs.find("a")

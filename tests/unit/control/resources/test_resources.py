@@ -245,7 +245,6 @@ def test_the_listing_filters_and_pages(world: World) -> None:
     assert world.list(status="running", type="Platform.Graph") == (["r2", "r4", "r6"], 3)
     assert world.list(ids={"r1", "r2", "other"}) == (["r1", "r2"], 2)
     assert world.list(ids=set()) == ([], 0)
-    assert world.resources.count_present(world.store.session(), "prj") == 7
     with pytest.raises(InvalidArgument, match=r"Did you mean Test\.Moody"):
         world.list(type="Test.Mody")
     with pytest.raises(InvalidArgument, match="Did you mean running"):
