@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from twinframe.query.algebra import Direction, Length, RelationshipPattern
-from twinframe.query.engine import CannotRun
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.bindings import Source
 from twinframe.query.sql.comparison import compile_equal
@@ -88,13 +87,12 @@ def compile_walk(
 ) -> Walked:
     """Build a SELECT over the walks from every row of `seed`."""
     statement = seed.statement
-    if len(walk.steps) > 1 and not statement.dialect.unites_steps:
-        raise CannotRun("A variable-length pattern in both directions.")
     table = statement.alias("w")
     needs_list = walk.pattern.variable in statement.names
     columns = [f"c{i}" for i in range(len(walk.kept))] + ["node", "depth", "used"]
     values = [seed.render_column(name) for name in walk.kept]
-    values += [seed.scope[walk.start].value, "0", _render_used(walk.crossed)]
+    start = statement.dialect.read(seed.scope[walk.start], k.NODE)
+    values += [start, "0", _render_used(walk.crossed)]
     if needs_list:
         columns.append("path")
         values.append("''")
@@ -105,8 +103,10 @@ def compile_walk(
     after.ctes, seed.ctes = seed.ctes, []
     seed.order_by = []
     arms = [seed.render(values)]
-    for near, far in walk.steps:
-        arms.append(_compile_step(seed, walk, table, (near, far), needs_list, expressions))
+    steps: list[tuple[str, str] | None] = [*walk.steps]
+    if len(steps) > 1 and not statement.dialect.unites_steps:
+        steps = [None]
+    arms += [_compile_step(seed, walk, table, ends, needs_list, expressions) for ends in steps]
     after.ctes.append(f"{table}({','.join(columns)}) AS ({' UNION ALL '.join(arms)})")
     after.join(table)
     after.is_driven = True
@@ -139,25 +139,28 @@ def _compile_step(
     seed: Select,
     walk: Walk,
     table: str,
-    ends: tuple[str, str],
+    ends: tuple[str, str] | None,
     needs_list: bool,
     expressions: Callable[[Select], ExpressionCompiler],
 ) -> str:
-    """One recursive arm: from the row reached so far across one more relationship."""
-    near, far = ends
+    """One recursive arm: from the row reached so far across one more relationship.
+
+    Without `ends` it crosses relationships both ways.
+    """
     step = Select(seed.statement)
     step.join(f"{table} AS w")
     alias = seed.statement.alias("r")
     dialect = step.dialect
     # PERF: the queue's one row is the outer loop; an engine would otherwise guess its size.
-    crossed = f"{dialect.tables[k.RELATIONSHIP]} AS {alias} ON {alias}.{near} = w.node"
+    at, reached = _render_crossing(alias, ends)
+    crossed = f"{dialect.tables[k.RELATIONSHIP]} AS {alias} ON {at}"
     step.sources.append(f"{dialect.ordered_join} {crossed}")
     step.register_table(k.RELATIONSHIP, f"{alias}.id", alias)
     for i, name in enumerate(walk.kept):
         step.scope[name] = build_column(seed.refine(seed.scope[name]), f"w.c{i}", step)
     if walk.length.maximum is not None:
         step.add_condition(f"w.depth < {_bind(step, walk.length.maximum)}")
-    if near == "target" and walk.pattern.direction is Direction.BOTH:
+    if ends == ("target", "source") and walk.pattern.direction is Direction.BOTH:
         step.add_condition(f"{alias}.source <> {alias}.target")
     _restrict_step(step, walk, alias, expressions)
     tracks = walk.length.maximum != 1 or bool(walk.crossed) or walk.is_followed
@@ -165,7 +168,7 @@ def _compile_step(
         position = dialect.render_position("w.used", f"',' || {alias}.id || ','")
         step.add_condition(f"{position} = 0")
     columns = [f"w.c{i}" for i in range(len(walk.kept))]
-    columns += [f"{alias}.{far}", render_depth(walk.length, dialect)]
+    columns += [reached, render_depth(walk.length, dialect)]
     columns.append(f"w.used || {alias}.id || ','" if tracks else "w.used")
     if needs_list:
         order = (
@@ -175,8 +178,18 @@ def _compile_step(
     if walk.has_trail and walk.backwards:
         columns.append(f"',' || {alias}.id || ',' || w.node || w.trail")
     elif walk.has_trail:
-        columns.append(f"w.trail || ',' || {alias}.id || ',' || {alias}.{far}")
+        columns.append(f"w.trail || ',' || {alias}.id || ',' || {reached}")
     return step.render(columns)
+
+
+def _render_crossing(alias: str, ends: tuple[str, str] | None) -> tuple[str, str]:
+    """Render the condition that a relationship leaves `w.node`, and the node that it reaches."""
+    if ends is not None:
+        return f"{alias}.{ends[0]} = w.node", f"{alias}.{ends[1]}"
+    return (
+        f"({alias}.source = w.node OR {alias}.target = w.node)",
+        f"CASE WHEN {alias}.source = w.node THEN {alias}.target ELSE {alias}.source END",
+    )
 
 
 def render_depth(length: Length, dialect: Dialect) -> str:
