@@ -97,7 +97,7 @@ class QueryAnswers:
         assert found.declined is not None or len(found.rows) == rows
         query = parse_query(text).query
         for each in (query, optimize(query)):
-            assert len(list(evaluate(each, query_law.odd.session, {}))) == rows
+            assert len(list(evaluate(each, query_law.odd.reference, {}))) == rows
 
     @pytest.mark.parametrize(
         "text",
@@ -118,11 +118,11 @@ class QueryAnswers:
         self, text: str, query_law: QueryLaw
     ) -> None:
         """The evaluator raises it; the engine declines."""
-        query, graph = parse_query(text).query, query_law.odd.session
+        query, graph = parse_query(text).query, query_law.odd
         with pytest.raises(QueryInvalid, match="takes a Boolean, not String"):
-            list(evaluate(query, graph, {}))
+            list(evaluate(query, graph.reference, {}))
         with pytest.raises(CannotRun):
-            list(query_law.engine.compile(query, {}).run_rows(graph, {}))
+            list(query_law.engine.compile(query, {}).run_rows(graph.session, {}))
 
     @pytest.mark.parametrize("test", ["m:Nope", "is_of_model(m, 'dtmi:nope;1')", "m:`dtmi:nope;1`"])
     def test_a_node_that_is_not_there_has_no_label_and_lacks_none(
