@@ -9,6 +9,7 @@ from typing import assert_never
 
 from twinframe.query import algebra as al
 from twinframe.query.cypher.tokens import RESERVED
+from twinframe.query.traversal import find_inputs
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
@@ -34,7 +35,7 @@ def render_operator(operator: al.Operator) -> list[str]:
         indent = "  " * depth
         lines.append(indent + head)
         lines.extend(f"{indent}  {line}" for line in more)
-        pending.extend((source, depth + 1) for source in reversed(find_sources(current)))
+        pending.extend((source, depth + 1) for source in reversed(find_inputs(current)))
     return lines
 
 
@@ -45,19 +46,6 @@ def render_parts(operator: al.Operator) -> tuple[str, str]:
     head, *more = _render_one(operator)
     name, _, rest = head.partition(" ")
     return name, "\n".join([rest, *more] if rest else more)
-
-
-def find_sources(operator: al.Operator) -> tuple[al.Operator, ...]:
-    """Return the operators that feed this one."""
-    match operator:
-        case al.Unit() | al.Argument():
-            return ()
-        case al.Union():
-            return operator.left, operator.right
-        case al.Apply():
-            return operator.source, operator.plan
-        case _:
-            return (operator.source,)
 
 
 def _render_one(operator: al.Operator) -> list[str]:
@@ -323,7 +311,7 @@ def _render_inline(operator: al.Operator) -> str:
     while True:
         head, *details = _render_one(current)
         steps.append(f"{head} [{', '.join(details)}]" if details else head)
-        sources = find_sources(current)
+        sources = find_inputs(current)
         if len(sources) != 1:
             break
         current = sources[0]

@@ -1,234 +1,214 @@
-"""Rebuilds algebra terms bottom-up with a function applied to every operator or expression.
+"""Walks the terms of the algebra: `children` are the parts of a term, `map_children` changes them.
 
-An unchanged term is returned as the same object.
+A term is an expression or an operator. What a pass does at each term is its own; how to reach the
+parts is decided here alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeAlias, TypeVar, assert_never
+from operator import is_
+from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
 
-from twinframe.query.algebra import (
-    Aggregate,
-    AggregateCall,
-    Apply,
-    Argument,
-    Binary,
-    Case,
-    Distinct,
-    Expression,
-    Filter,
-    FunctionCall,
-    GraphPattern,
-    HasLabels,
-    Limit,
-    ListComprehension,
-    ListExpression,
-    Literal,
-    MapExpression,
-    Match,
-    NodePattern,
-    Operator,
-    Parameter,
-    Project,
-    Property,
-    Quantifier,
-    Reduce,
-    RelationshipPattern,
-    Skip,
-    Slice,
-    Sort,
-    Subplan,
-    Subscript,
-    Unary,
-    Union,
-    Unit,
-    Unwind,
-    Variable,
-)
+from twinframe.query import algebra as al
+from twinframe.query.algebra import Expression, GraphPattern, Operator
 
-RewriteOperator: TypeAlias = Callable[[Operator], Operator]
-RewriteExpression: TypeAlias = Callable[[Expression], Expression]
-
+Term: TypeAlias = Expression | Operator
 T = TypeVar("T")
-Part = TypeVar("Part", NodePattern, RelationshipPattern)
+
+HELD: Final[Mapping[type, tuple[str, ...]]] = {
+    al.Literal: (),
+    al.Parameter: (),
+    al.Variable: (),
+    al.Property: ("subject",),
+    al.Subscript: ("subject", "index"),
+    al.Slice: ("subject", "start", "end"),
+    al.ListExpression: ("items",),
+    al.MapExpression: ("entries",),
+    al.Unary: ("operand",),
+    al.Binary: ("left", "right"),
+    al.HasLabels: ("subject",),
+    al.Case: ("operand", "branches", "default"),
+    al.FunctionCall: ("arguments",),
+    al.ListComprehension: ("source", "predicate", "projection"),
+    al.Quantifier: ("source", "predicate"),
+    al.Reduce: ("initial", "source", "step"),
+    al.Subplan: ("plan", "value"),
+    al.Unit: (),
+    al.Argument: (),
+    al.Match: ("source", "pattern", "predicate"),
+    al.Filter: ("source", "predicate"),
+    al.Project: ("source", "items"),
+    al.Aggregate: ("source", "keys", "aggregates"),
+    al.Distinct: ("source",),
+    al.Sort: ("source", "keys"),
+    al.Skip: ("source", "count"),
+    al.Limit: ("source", "count"),
+    al.Unwind: ("source", "expression"),
+    al.Union: ("left", "right"),
+    al.Apply: ("source", "plan"),
+    # The parts of operators that hold terms and are none themselves:
+    al.GraphPattern: ("nodes", "relationships"),
+    al.NodePattern: ("properties",),
+    al.RelationshipPattern: ("properties",),
+    al.AggregateCall: ("arguments",),
+    al.SortKey: ("expression",),
+}
+"""Class -> its fields in which there are terms, alone or within tuples and such parts."""
+
+_OPERATORS: Final = frozenset(get_args(Operator))
+_INPUTS: Final = {
+    kind: tuple(name for name in HELD[kind] if name in ("source", "left", "right", "plan"))
+    for kind in _OPERATORS
+}
+_TERMS: Final = frozenset(get_args(Expression)) | _OPERATORS
 
 
-def rewrite_operators(operator: Operator, rewrite: RewriteOperator) -> Operator:
-    """Return the plan with `rewrite` applied to each operator after its sources.
+def children(term: Term | GraphPattern) -> tuple[Term, ...]:
+    """The terms directly within a term, in the order of its fields; the plan of a subplan is one,
+    as are sources.
+    """
+    names = HELD[type(term)]
+    if not names:
+        return ()
+    found: list[Term] = []
+    for name in names:
+        held = getattr(term, name)
+        if type(held) in _TERMS:
+            found.append(held)
+        elif held is not None:
+            _add_terms(held, found)
+    return tuple(found)
+
+
+def _add_terms(held: Any, found: list[Term]) -> None:
+    if type(held) is tuple:
+        # PERF: a list of thousands of literals is added at once; a tuple that begins with a term
+        # has nothing else.
+        if held and type(held[0]) in _TERMS:
+            found += held
+        else:
+            for item in held:
+                if type(item) in _TERMS:
+                    found.append(item)
+                else:
+                    _add_terms(item, found)
+    elif type(held) in HELD:
+        found += children(held)
+
+
+def find_parts(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions directly within one; the plan of a subplan is none."""
+    if isinstance(expression, al.Subplan):
+        return () if expression.value is None else (expression.value,)
+    return cast("tuple[Expression, ...]", children(expression))
+
+
+def find_expressions(operator: Operator) -> tuple[Expression, ...]:
+    """The expressions that the operator itself evaluates, those of its pattern included."""
+    return tuple(
+        cast("Expression", one) for one in children(operator) if type(one) not in _OPERATORS
+    )
+
+
+def find_inputs(operator: Operator) -> tuple[Operator, ...]:
+    """The operators directly below: its sources, and the plan of an `Apply`."""
+    return tuple(getattr(operator, name) for name in _INPUTS[type(operator)])
+
+
+def find_sources(operator: Operator) -> tuple[Operator, ...]:
+    """The operators whose rows it consumes, without the plan of an `Apply`."""
+    inputs = find_inputs(operator)
+    return inputs[:1] if isinstance(operator, al.Apply) else inputs
+
+
+def walk(term: Term, without: Term | None = None) -> Iterator[Term]:
+    """Yield the term and all terms below it, those of subplans included.
+
+    The object `without`, and everything below it, is left out.
+    """
+    waiting = [term]
+    while waiting:
+        one = waiting.pop()
+        if one is not without:
+            yield one
+            if HELD[type(one)]:  # PERF: most terms are literals and variables
+                waiting += children(one)
+
+
+def walk_operators(operator: Operator) -> Iterator[Operator]:
+    """Yield the operator and all operators below it, those of subplans included."""
+    return (cast("Operator", one) for one in walk(operator) if type(one) in _OPERATORS)
+
+
+def walk_expressions(expression: Expression) -> Iterator[Expression]:
+    """Yield the expression and all its parts, without those of the plans of subplans."""
+    waiting = [expression]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += find_parts(one)
+
+
+# --- change -----------------------------------------------------------------------------------
+
+
+def map_children(term: T, change: Callable[[Term], Term]) -> T:
+    """Return the term with `change` applied to each of its children.
+
+    The result is the same object where they are. NOTE: by identity, not by equality: an equal term
+    may stand elsewhere in the text.
+    """
+    changed: dict[str, object] | None = None
+    for name in HELD[type(term)]:
+        held = getattr(term, name)
+        mapped = change(held) if type(held) in _TERMS else _map_terms(held, change)
+        if mapped is not held:
+            changed = changed or {}
+            changed[name] = mapped
+    return replace(term, **changed) if changed else term  # type: ignore[type-var]  # a dataclass
+
+
+def _map_terms(held: Any, change: Callable[[Term], Term]) -> Any:
+    if type(held) is tuple:
+        mapped = tuple(
+            [change(one) if type(one) in _TERMS else _map_terms(one, change) for one in held]
+        )
+        return held if all(map(is_, held, mapped)) else mapped
+    return map_children(held, change) if type(held) in HELD else held
+
+
+def rewrite_operators(operator: Operator, rewrite: Callable[[Operator], Operator]) -> Operator:
+    """Return the plan with `rewrite` applied to each operator after those below it.
 
     The plans of `Apply` and of subplans within expressions are entered too.
     """
-    rebuilt = _rewrite_sources(operator, lambda source: rewrite_operators(source, rewrite))
 
-    def enter(expression: Expression) -> Expression:
-        if not isinstance(expression, Subplan):
-            return expression
-        return _keep(expression, plan=rewrite_operators(expression.plan, rewrite))
+    def enter(term: Term) -> Term:
+        rebuilt = map_children(term, enter)
+        return rewrite(cast("Operator", rebuilt)) if type(rebuilt) in _OPERATORS else rebuilt
 
-    return rewrite(rewrite_own(rebuilt, lambda one: rewrite_expression(one, enter)))
+    return cast("Operator", enter(operator))
 
 
-def rewrite_expression(expression: Expression, rewrite: RewriteExpression) -> Expression:
+def rewrite_expression(
+    expression: Expression, rewrite: Callable[[Expression], Expression]
+) -> Expression:
     """Return the expression with `rewrite` applied to each part, inner ones first; not to plans."""
-    return rewrite(_rewrite_parts(expression, lambda part: rewrite_expression(part, rewrite)))
+
+    def enter(term: Term) -> Term:
+        if type(term) in _OPERATORS:
+            return term
+        return rewrite(cast("Expression", map_children(term, enter)))
+
+    return cast("Expression", enter(expression))
 
 
-# --- operators --------------------------------------------------------------------------------
-
-
-def _rewrite_sources(operator: Operator, rewrite: RewriteOperator) -> Operator:
-    match operator:
-        case Unit() | Argument():
-            return operator
-        case Union(left=left, right=right):
-            return _keep(operator, left=rewrite(left), right=rewrite(right))
-        case Apply(source=source, plan=plan):
-            return _keep(operator, source=rewrite(source), plan=rewrite(plan))
-        case _:
-            return _keep(operator, source=rewrite(operator.source))
-
-
-def rewrite_own(operator: Operator, rewrite: RewriteExpression) -> Operator:  # one arm an operator
+def rewrite_own(operator: Operator, rewrite: Callable[[Expression], Expression]) -> Operator:
     """Return the operator with `rewrite` applied to each expression that it evaluates itself."""
-    match operator:
-        case Unit() | Argument() | Distinct() | Union() | Apply():
-            return operator
-        case Match(pattern=pattern, predicate=predicate):
-            return _keep(
-                operator,
-                pattern=_rewrite_pattern(pattern, rewrite),
-                predicate=None if predicate is None else rewrite(predicate),
-            )
-        case Filter(predicate=predicate):
-            return _keep(operator, predicate=rewrite(predicate))
-        case Project(items=items):
-            return _keep(operator, items=_rewrite_named(items, rewrite))
-        case Aggregate(keys=keys, aggregates=aggregates):
-            return _keep(
-                operator,
-                keys=_rewrite_named(keys, rewrite),
-                aggregates=_rewrite_calls(aggregates, rewrite),
-            )
-        case Sort(keys=sort_keys):
-            rewritten = [_keep(key, expression=rewrite(key.expression)) for key in sort_keys]
-            return _keep(operator, keys=_same_or(sort_keys, rewritten))
-        case Skip(count=count) | Limit(count=count):
-            return _keep(operator, count=rewrite(count))
-        case Unwind(expression=expression):
-            return _keep(operator, expression=rewrite(expression))
-        case _:
-            assert_never(operator)
 
+    def enter(term: Term) -> Term:
+        return term if type(term) in _OPERATORS else rewrite(cast("Expression", term))
 
-def _rewrite_pattern(pattern: GraphPattern, rewrite: RewriteExpression) -> GraphPattern:
-    def rewrite_part(part: Part) -> Part:
-        return _keep(part, properties=_rewrite_named(part.properties, rewrite))
-
-    return _keep(
-        pattern,
-        nodes=_same_or(pattern.nodes, map(rewrite_part, pattern.nodes)),
-        relationships=_same_or(pattern.relationships, map(rewrite_part, pattern.relationships)),
-    )
-
-
-def _rewrite_named(
-    items: tuple[tuple[str, Expression], ...], rewrite: RewriteExpression
-) -> tuple[tuple[str, Expression], ...]:
-    rewritten = tuple((name, rewrite(expression)) for name, expression in items)
-    changed = any(one[1] is not other[1] for one, other in zip(items, rewritten, strict=True))
-    return rewritten if changed else items
-
-
-def _rewrite_calls(
-    calls: tuple[tuple[str, AggregateCall], ...], rewrite: RewriteExpression
-) -> tuple[tuple[str, AggregateCall], ...]:
-    rewritten = tuple(
-        (name, _keep(call, arguments=_same_or(call.arguments, map(rewrite, call.arguments))))
-        for name, call in calls
-    )
-    changed = any(one[1] is not other[1] for one, other in zip(calls, rewritten, strict=True))
-    return rewritten if changed else calls
-
-
-# --- expressions ------------------------------------------------------------------------------
-
-
-def _rewrite_parts(expression: Expression, rewrite: RewriteExpression) -> Expression:  # noqa: C901  # one arm a kind
-    def optional(part: Expression | None) -> Expression | None:
-        return None if part is None else rewrite(part)
-
-    match expression:
-        case Literal() | Parameter() | Variable():
-            return expression
-        case Property(subject=subject) | HasLabels(subject=subject):
-            return _keep(expression, subject=rewrite(subject))
-        case Subscript(subject=subject, index=index):
-            return _keep(expression, subject=rewrite(subject), index=rewrite(index))
-        case Slice(subject=subject, start=start, end=end):
-            return _keep(
-                expression, subject=rewrite(subject), start=optional(start), end=optional(end)
-            )
-        case ListExpression(items=items):
-            return _keep(expression, items=_same_or(items, map(rewrite, items)))
-        case MapExpression(entries=entries):
-            return _keep(expression, entries=_rewrite_named(entries, rewrite))
-        case Unary(operand=operand):
-            return _keep(expression, operand=rewrite(operand))
-        case Binary(left=left, right=right):
-            return _keep(expression, left=rewrite(left), right=rewrite(right))
-        case Case():
-            return _rewrite_case(expression, rewrite)
-        case FunctionCall(arguments=arguments):
-            return _keep(expression, arguments=_same_or(arguments, map(rewrite, arguments)))
-        case ListComprehension():
-            return _keep(
-                expression,
-                source=rewrite(expression.source),
-                predicate=optional(expression.predicate),
-                projection=optional(expression.projection),
-            )
-        case Quantifier(source=source, predicate=predicate):
-            return _keep(expression, source=rewrite(source), predicate=rewrite(predicate))
-        case Reduce(initial=initial, source=source, step=step):
-            return _keep(
-                expression, initial=rewrite(initial), source=rewrite(source), step=rewrite(step)
-            )
-        case Subplan(value=value):
-            return _keep(expression, value=optional(value))
-        case _:
-            assert_never(expression)
-
-
-def _rewrite_case(case: Case, rewrite: RewriteExpression) -> Case:
-    branches = tuple((rewrite(when), rewrite(then)) for when, then in case.branches)
-    changed = any(
-        one[0] is not other[0] or one[1] is not other[1]
-        for one, other in zip(case.branches, branches, strict=True)
-    )
-    return _keep(
-        case,
-        operand=None if case.operand is None else rewrite(case.operand),
-        branches=branches if changed else case.branches,
-        default=None if case.default is None else rewrite(case.default),
-    )
-
-
-# --- sameness ---------------------------------------------------------------------------------
-
-
-def _keep(term: T, **changes: object) -> T:
-    """Return the term with other members, or the term itself when they are the same objects.
-
-    NOTE: by identity, not by equality: literals 1, 1.0 and true are equal in Python.
-    """
-    if all(getattr(term, name) is value for name, value in changes.items()):
-        return term
-    return replace(term, **changes)  # type: ignore[type-var]  # every term is a dataclass
-
-
-def _same_or(old: tuple[T, ...], new: Iterable[T]) -> tuple[T, ...]:
-    rewritten = tuple(new)
-    same = all(one is other for one, other in zip(old, rewritten, strict=True))
-    return old if same else rewritten
+    return map_children(operator, enter)

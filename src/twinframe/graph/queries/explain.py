@@ -16,7 +16,8 @@ from twinframe.query.evaluate.limits import Limits
 from twinframe.query.evaluate.run import Row
 from twinframe.query.plan.execution import Execution, PushedPart
 from twinframe.query.reader import GraphReader
-from twinframe.query.render import find_sources, render_operator, render_parts, render_query
+from twinframe.query.render import render_operator, render_parts, render_query
+from twinframe.query.traversal import find_inputs
 
 _COLUMNS: Final = ("plan", "pushed", "operators")
 
@@ -90,5 +91,5 @@ def build_operators(root: Operator, parts: Sequence[PushedPart]) -> list[dict[st
         name, arguments = render_parts(operator)
         children: list[Value] = []
         rows.append({"operator": name, "arguments": arguments, "children": children, "part": part})
-        pending.extend((one, part, children) for one in reversed(find_sources(operator)))
+        pending.extend((one, part, children) for one in reversed(find_inputs(operator)))
     return rows

@@ -13,19 +13,17 @@ from twinframe.model.values import Value
 from twinframe.query.algebra import (
     Expression,
     FunctionCall,
-    ListComprehension,
     Operator,
     Parameter,
-    Quantifier,
-    Reduce,
     Subplan,
 )
-from twinframe.query.evaluate.analysis import find_operands, find_variables
+from twinframe.query.evaluate.analysis import find_variables
 from twinframe.query.evaluate.expressions import compile_expression
 from twinframe.query.evaluate.limits import Limits
 from twinframe.query.evaluate.run import Run
 from twinframe.query.evaluate.scope import Plans, Scope
 from twinframe.query.reader import EmptyReader
+from twinframe.query.traversal import walk_expressions
 
 _LONGEST: Final = 1000
 _LARGEST: Final = 64 * 1024
@@ -83,26 +81,15 @@ def find_known(expression: Expression, known: Mapping[str, Value]) -> Known | No
 
 
 def _is_changing(expression: Expression) -> bool:
-    waiting: list[Expression | None] = [expression]
-    while waiting:
-        one = waiting.pop()
-        match one:
-            case None:
-                continue
+    for part in walk_expressions(expression):
+        match part:
             case Parameter() | Subplan():
                 return True
             case FunctionCall(name=name):
                 if name in _CHANGING or name.partition(".")[0] in _CLOCKS:
                     return True
-            case ListComprehension(predicate=predicate, projection=projection):
-                waiting += (predicate, projection)
-            case Quantifier(predicate=predicate):
-                waiting.append(predicate)
-            case Reduce(step=step):
-                waiting.append(step)
             case _:
                 pass
-        waiting += find_operands(one)
     return False
 
 

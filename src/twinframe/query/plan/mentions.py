@@ -27,9 +27,9 @@ from twinframe.query.algebra import (
     Unwind,
     Variable,
 )
-from twinframe.query.evaluate.analysis import find_expressions, walk_expressions, walk_operators
 from twinframe.query.evaluate.labels import find_label_names
 from twinframe.query.spans import Span
+from twinframe.query.traversal import find_expressions, walk_expressions, walk_operators
 
 _IS_OF_MODEL = "digitaltwins.is_of_model"
 

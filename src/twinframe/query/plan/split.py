@@ -28,7 +28,6 @@ from twinframe.query.evaluate.analysis import (
     find_conjuncts,
     find_mentioned_outside,
     find_scope,
-    find_sources,
     walk_sources,
 )
 from twinframe.query.evaluate.engine import compile_query
@@ -42,7 +41,7 @@ from twinframe.query.plan.execution import (
     WholeExecution,
 )
 from twinframe.query.plan.typed_members import TextEngine, move_typed_conditions
-from twinframe.query.traversal import rewrite_operators
+from twinframe.query.traversal import find_sources, rewrite_operators
 
 _MOST_TESTED = 20
 """The most conditions of a match that are tried one by one.

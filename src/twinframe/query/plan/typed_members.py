@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, TypeGuard, TypeVar
 
@@ -21,9 +22,7 @@ from twinframe.query.algebra import (
     Expression,
     Filter,
     FunctionCall,
-    GraphPattern,
     Limit,
-    ListComprehension,
     ListExpression,
     Literal,
     Match,
@@ -33,13 +32,10 @@ from twinframe.query.algebra import (
     PathKind,
     Project,
     Property,
-    Quantifier,
     Query,
-    Reduce,
     RelationshipPattern,
     Skip,
     Sort,
-    Subplan,
     Subscript,
     Unary,
     UnaryOperator,
@@ -50,14 +46,16 @@ from twinframe.query.engine import CannotRun, CompiledQuery, QueryEngine
 from twinframe.query.evaluate.analysis import (
     build_conjunction,
     find_conjuncts,
-    find_expressions,
-    find_operands,
     find_variables,
-    walk_operators,
 )
 from twinframe.query.evaluate.member_typing import Declared
 from twinframe.query.plan.typed_orders import name_stored_times
-from twinframe.query.traversal import rewrite_operators
+from twinframe.query.traversal import (
+    find_expressions,
+    find_parts,
+    rewrite_operators,
+    walk_operators,
+)
 
 _TEXT_OPERATORS: Final = frozenset(
     {
@@ -207,7 +205,9 @@ def find_typed_member(
     """
     for operator in walk_operators(root):
         if isinstance(operator, Match):
-            for key, value in _list_properties(operator.pattern):
+            maps = [one.properties for one in operator.pattern.nodes]
+            maps += [one.properties for one in operator.pattern.relationships]
+            for key, value in chain.from_iterable(maps):
                 if key in names and not _is_constant(value):
                     return f"the member {key}"
         as_text = operator is results or _only_counts(operator)
@@ -227,12 +227,6 @@ def _only_counts(operator: Operator) -> bool:
             for _, call in operator.aggregates
         )
     )
-
-
-def _list_properties(pattern: GraphPattern) -> list[tuple[str, Expression]]:
-    maps = [node.properties for node in pattern.nodes]
-    maps += [crossed.properties for crossed in pattern.relationships]
-    return [entry for properties in maps for entry in properties]
 
 
 def _is_constant(expression: Expression) -> bool:
@@ -261,23 +255,8 @@ def _find_read(part: Expression, names: frozenset[str], *, as_text: bool = False
             found = (_find_read(one, names, as_text=plain) for one in arguments)
             return next(filter(None, found), None)
         case _:
-            inner = (_find_read(one, names) for one in (*find_operands(part), *_find_bodies(part)))
+            inner = (_find_read(one, names) for one in find_parts(part))
             return next(filter(None, inner), None)
-
-
-def _find_bodies(part: Expression) -> tuple[Expression, ...]:
-    """Return the parts that an expression evaluates under variables of its own."""
-    match part:
-        case ListComprehension(predicate=predicate, projection=projection):
-            return tuple(one for one in (predicate, projection) if one is not None)
-        case Quantifier(predicate=predicate):
-            return (predicate,)
-        case Reduce(step=step):
-            return (step,)
-        case Subplan(value=value) if value is not None:
-            return (value,)
-        case _:
-            return ()
 
 
 def _name_read(part: Expression, names: frozenset[str]) -> str | None:

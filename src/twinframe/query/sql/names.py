@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
-from functools import lru_cache
 
 from twinframe.query.algebra import (
     Aggregate,
@@ -12,14 +10,14 @@ from twinframe.query.algebra import (
     Expression,
     GraphPattern,
     Literal,
+    Match,
     Operator,
-    PathPattern,
     Project,
     Query,
     Unwind,
     Variable,
 )
-from twinframe.query.spans import Span
+from twinframe.query.traversal import walk
 
 
 def find_names(part: Expression) -> frozenset[str]:
@@ -37,47 +35,30 @@ def find_needed(query: Query) -> frozenset[str]:
     return frozenset(name for name, times in counted.items() if times > 0)
 
 
-def _count(part: Operator | Expression | GraphPattern, counted: Counter[str]) -> None:
-    pending: list[object] = [part]
+def _count(term: Operator | Expression, counted: Counter[str]) -> None:
     bound: Counter[str] = Counter()
-    while pending:
-        each = pending.pop()
+    for each in walk(term):
         match each:
-            case Literal():
+            case Literal():  # PERF: first, as lists have thousands
                 pass
             case Variable(name=name):
                 counted[name] += 1
             case Argument(variables=variables):
                 counted.update(variables)
-            case tuple():
-                pending += each
-            case None | Span() | str() | int() | float():
-                pass
-            case GraphPattern():
-                _count_pattern(each, bound)
-                pending += each.nodes + each.relationships
-            case PathPattern():
-                pass
+            case Match(pattern=pattern):
+                _count_pattern(pattern, bound)
+            # What an operator binds is read by a pattern that has one of these variables.
+            case Project(items=items):
+                bound.update(name for name, _ in items)
+            case Aggregate(keys=keys, aggregates=aggregates):
+                bound.update(name for name, _ in (*keys, *aggregates))
+            case Unwind(variable=variable):
+                bound[variable] += 1
             case _:
-                bound.update(_list_introduced(each))
-                kind: type = type(each)
-                pending += (getattr(each, name) for name in _read_fields(kind))
+                pass
     for name, times in bound.items():
         if times > 1:
             counted[name] += 1
-
-
-def _list_introduced(operator: object) -> tuple[str, ...]:
-    """List the variables that an operator binds: a pattern that has one of them reads it."""
-    match operator:
-        case Project(items=items):
-            return tuple(name for name, _ in items)
-        case Aggregate(keys=keys, aggregates=aggregates):
-            return tuple(name for name, _ in (*keys, *aggregates))
-        case Unwind(variable=variable):
-            return (variable,)
-        case _:
-            return ()
 
 
 def _count_pattern(pattern: GraphPattern, bound: Counter[str]) -> None:
@@ -86,11 +67,3 @@ def _count_pattern(pattern: GraphPattern, bound: Counter[str]) -> None:
     for path in pattern.paths:
         if path.variable is not None:
             bound[path.variable] += 1
-
-
-@lru_cache(maxsize=256)
-def _read_fields(kind: type) -> tuple[str, ...]:
-    try:
-        return tuple(each.name for each in fields(kind))
-    except TypeError:  # an enumeration
-        return ()

@@ -6,7 +6,7 @@ it into a derived table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import assert_never
 
 from twinframe.model.values import Value
@@ -35,6 +35,7 @@ from twinframe.query.algebra import (
     Unwind,
 )
 from twinframe.query.engine import STORED_TIME, CannotRun
+from twinframe.query.evaluate.analysis import find_arguments
 from twinframe.query.evaluate.constants import compile_constant
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.aggregates import compile_aggregate
@@ -170,7 +171,7 @@ class PlanCompiler:
 
     def _compile_apply(self, operator: Apply, outer: Select | None) -> Select:
         """Compile a subquery; one that reads nothing of its row is the same table for each."""
-        if any(each.variables for each in _find_arguments(operator.plan)):
+        if find_arguments(operator.plan):
             raise CannotRun("A subquery that reads variables of the query around it.")
         select = self._compile_open(operator.source, outer)
         select.order_by = []
@@ -346,20 +347,6 @@ class PlanCompiler:
         if self._dialect.is_plain(merged.kinds):
             return self._dialect.read_plain(term)
         return self._dialect.render_as_json(self._dialect.render_json(term))
-
-
-def _find_arguments(operator: Operator) -> Iterator[Argument]:
-    """Yield the points where a plan reads the row around it, outside of its own subplans."""
-    match operator:
-        case Argument():
-            yield operator
-        case Union(left=left, right=right):
-            yield from _find_arguments(left)
-            yield from _find_arguments(right)
-        case Unit():
-            pass
-        case _:
-            yield from _find_arguments(operator.source)
 
 
 def _is_long(term: Term) -> bool:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from functools import cache
-
 from twinframe.query import algebra as al
-from twinframe.query.spans import Span
+from twinframe.query.traversal import walk
 
 
 def find_variables(expression: al.Expression) -> frozenset[str]:
@@ -16,20 +13,9 @@ def find_variables(expression: al.Expression) -> frozenset[str]:
     an expression is certainly free of some variables.
     """
     found: set[str] = set()
-    pending: list[object] = [expression]
-    while pending:
-        value = pending.pop()
-        if isinstance(value, al.Variable):
-            found.add(value.name)
-        elif isinstance(value, tuple):
-            pending.extend(value)
-        elif isinstance(value, al.Argument):
-            found.update(value.variables)
-        elif dataclasses.is_dataclass(value) and not isinstance(value, type | Span):
-            pending.extend(getattr(value, name) for name in _field_names(type(value)))
+    for term in walk(expression):
+        if isinstance(term, al.Variable):
+            found.add(term.name)
+        elif isinstance(term, al.Argument):
+            found.update(term.variables)
     return frozenset(found)
-
-
-@cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
