@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from sys import intern
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined
@@ -118,27 +118,17 @@ class Builder:
 
     def _property(self, element: Element) -> Property:
         return Property(
-            name=intern(element.name),
             schema=self._schema_of(element, "schema"),
             writable=element.literals.get("writable") is True,
-            declared_by=element.partition,
-            id=element.id,
-            display_name=_texts(element, "displayName"),
-            description=_texts(element, "description"),
-            types=_types(element),
+            **_declare(element),
             unit=_unit(element),
             initial_value=element.others.get("initialValue"),
         )
 
     def _telemetry(self, element: Element) -> Telemetry:
         return Telemetry(
-            name=intern(element.name),
             schema=self._schema_of(element, "schema"),
-            declared_by=element.partition,
-            id=element.id,
-            display_name=_texts(element, "displayName"),
-            description=_texts(element, "description"),
-            types=_types(element),
+            **_declare(element),
             unit=_unit(element),
         )
 
@@ -148,41 +138,26 @@ class Builder:
         most = element.literals.get("maxMultiplicity")
         properties = [self._property(prop) for prop in self._children(element, "properties")]
         return Relationship(
-            name=intern(element.name),
             target=target if isinstance(target, str) else None,
             properties=_freeze({prop.name: prop for prop in properties}),
             min_multiplicity=least if isinstance(least, int) else 0,
             max_multiplicity=most if isinstance(most, int) else None,
             writable=element.literals.get("writable") is True,
-            declared_by=element.partition,
-            id=element.id,
-            display_name=_texts(element, "displayName"),
-            description=_texts(element, "description"),
-            types=_types(element),
+            **_declare(element),
         )
 
     def _component(self, element: Element) -> Component:
         schema = element.one("schema")
         return Component(
-            name=intern(element.name),
             schema=schema if isinstance(schema, str) else "",
-            declared_by=element.partition,
-            id=element.id,
-            display_name=_texts(element, "displayName"),
-            description=_texts(element, "description"),
-            types=_types(element),
+            **_declare(element),
         )
 
     def _command(self, element: Element) -> Command:
         return Command(
-            name=intern(element.name),
             request=self._payload(element, "request"),
             response=self._payload(element, "response"),
-            declared_by=element.partition,
-            id=element.id,
-            display_name=_texts(element, "displayName"),
-            description=_texts(element, "description"),
-            types=_types(element),
+            **_declare(element),
         )
 
     def _payload(self, element: Element, name: str) -> CommandPayload | None:
@@ -310,6 +285,27 @@ def _texts(element: Element, name: str) -> Mapping[str, str]:
 
 def _freeze(mapping: dict[str, _Value]) -> Mapping[str, _Value]:
     return MappingProxyType(mapping) if mapping else EMPTY
+
+
+class _Declaration(TypedDict):
+    name: str
+    declared_by: str
+    id: str
+    display_name: Mapping[str, str]
+    description: Mapping[str, str]
+    types: tuple[str, ...]
+
+
+def _declare(element: Element) -> _Declaration:
+    """Return what all contents have."""
+    return {
+        "name": intern(element.name),
+        "declared_by": element.partition,
+        "id": element.id,
+        "display_name": _texts(element, "displayName"),
+        "description": _texts(element, "description"),
+        "types": _types(element),
+    }
 
 
 def _types(element: Element) -> tuple[str, ...]:

@@ -13,70 +13,58 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 """PERF: the one empty mapping; an interface has up to thirty of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
-    """A value that a twin (or relationship) stores. `declared_by` is the DTMI of its interface.
-
-    `initial_value` is what the Initialization extension gives a new twin, None if nothing.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What all contents have. `declared_by` is the DTMI of the interface."""
 
     name: str
-    schema: Schema
-    writable: bool
     declared_by: str
     id: str
     display_name: Mapping[str, str] = field(default_factory=dict)
     description: Mapping[str, str] = field(default_factory=dict)
     types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Property(Declared):
+    """A value that a twin (or relationship) stores.
+
+    `initial_value` is what the Initialization extension gives a new twin, None if nothing.
+    """
+
+    schema: Schema
+    writable: bool
     unit: str | None = None
     initial_value: object = None
 
 
 @dataclass(frozen=True, slots=True)
-class Telemetry:
+class Telemetry(Declared):
     """A value that a twin emits and does not store."""
 
-    name: str
     schema: Schema
-    declared_by: str
-    id: str
-    display_name: Mapping[str, str] = field(default_factory=dict)
-    description: Mapping[str, str] = field(default_factory=dict)
-    types: tuple[str, ...] = ()
     unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Relationship:
+class Relationship(Declared):
     """A link to other twins; `target` is the DTMI of their interface, None for any.
 
     `max_multiplicity` None is no bound. `properties` are those that one such link stores, by name.
     """
 
-    name: str
     target: str | None
     properties: Mapping[str, Property]
     min_multiplicity: int
     max_multiplicity: int | None
     writable: bool
-    declared_by: str
-    id: str
-    display_name: Mapping[str, str] = field(default_factory=dict)
-    description: Mapping[str, str] = field(default_factory=dict)
-    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class Component(Declared):
     """A part of a twin; `schema` is the DTMI of the interface that describes it."""
 
-    name: str
     schema: str
-    declared_by: str
-    id: str
-    display_name: Mapping[str, str] = field(default_factory=dict)
-    description: Mapping[str, str] = field(default_factory=dict)
-    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +77,11 @@ class CommandPayload:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class Command(Declared):
     """An operation a twin offers."""
 
-    name: str
     request: CommandPayload | None
     response: CommandPayload | None
-    declared_by: str
-    id: str
-    display_name: Mapping[str, str] = field(default_factory=dict)
-    description: Mapping[str, str] = field(default_factory=dict)
-    types: tuple[str, ...] = ()
 
 
 Content: TypeAlias = Property | Telemetry | Relationship | Component | Command
