@@ -21,7 +21,7 @@ from twinframe.errors import (
     StorageFull,
 )
 from twinframe.storage.base import Placement
-from twinframe.storage.control import Comparison, Condition, Order, RecordKind
+from twinframe.storage.control import Comparison, Condition, Order, RecordKind, equal, one_of
 from twinframe.storage.writer_lock import WriterLock
 from twinframe.testing.contracts.base import put as put_twins
 from twinframe.testing.contracts.control_base import (
@@ -29,9 +29,7 @@ from twinframe.testing.contracts.control_base import (
     PLAIN,
     THING,
     build_thing,
-    equal,
     insert,
-    one_of,
     read_ids,
     run,
 )
