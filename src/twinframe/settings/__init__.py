@@ -23,6 +23,7 @@ from twinframe.settings.section import (
     Section,
     TlsSettings,
     check_endpoint,
+    check_named_endpoint,
 )
 from twinframe.settings.sources import PluginSection, PluginSections
 from twinframe.settings.tree import (
@@ -70,5 +71,6 @@ __all__ = [
     "TlsSettings",
     "TokenServerSettings",
     "check_endpoint",
+    "check_named_endpoint",
     "load_settings",
 ]

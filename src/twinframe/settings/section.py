@@ -98,3 +98,16 @@ def check_endpoint(value: str) -> str:
     if "@" in parts.netloc or parts.fragment or any(character <= " " for character in value):
         raise ValueError("must be a URL without user, fragment and blanks")
     return value
+
+
+def check_named_endpoint(name: str, value: str, *, allow_plain_http: bool) -> None:
+    """Check the URL in the key `name` of a section that has a key `AllowPlainHttp`.
+
+    Raises `ValueError` with the name.
+    """
+    plain = value.startswith("http://")
+    try:
+        check_endpoint(value.replace("http", "https", 1) if plain and allow_plain_http else value)
+    except ValueError as error:
+        hint = "; AllowPlainHttp=true allows http:// elsewhere" if plain else ""
+        raise ValueError(f"{name} {error}{hint}") from error

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from twinframe.settings import Bytes, Count, Seconds, Section, check_endpoint
+from twinframe.settings import Bytes, Count, Seconds, Section, check_named_endpoint
 
 
 class ApiProviderSettings(Section):
@@ -99,14 +99,7 @@ class ApiProviderSettings(Section):
     @model_validator(mode="after")
     def _check_addresses(self) -> Self:
         for name, value in (("BaseUrl", self.base_url), ("TokenEndpoint", self.token_endpoint)):
-            plain = value.startswith("http://")
-            try:
-                check_endpoint(
-                    value.replace("http", "https", 1) if plain and self.allow_plain_http else value
-                )
-            except ValueError as error:
-                hint = "; AllowPlainHttp=true allows http:// elsewhere" if plain else ""
-                raise ValueError(f"{name} {error}{hint}") from error
+            check_named_endpoint(name, value, allow_plain_http=self.allow_plain_http)
         return self
 
     @model_validator(mode="after")

@@ -9,9 +9,8 @@ from pydantic import Field
 
 from twinframe import hookimpl
 from twinframe.hooks.resource_types.base import ResourceSettings, ResourceType
-from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 from twinframe.settings import Section
-from twinframe_resource_types.product import ProductType
+from twinframe_resource_types.product import Fees, ProductType
 from twinframe_resource_types.settings import ProductSettings
 
 ProductName = Annotated[str, Field(min_length=1, max_length=64)]
@@ -33,13 +32,7 @@ class AssemblerType(ProductType):
 
     name = "Platform.Assembler"
     settings_model = AssemblerSettings
-
-    def prices(self) -> Sequence[Price]:
-        """A base fee."""
-        return (
-            Price(Sku.PRO, Meter.MONTH, 3_900),
-            Price(Sku.ENTERPRISE, Meter.MONTH, 39_900),
-        )
+    fees = Fees(pro=3_900, enterprise=39_900)
 
 
 @hookimpl

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from twinframe import hookimpl
 from twinframe.hooks.resource_types.base import ResourceSettings, ResourceType
-from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 from twinframe.settings import Section
-from twinframe_resource_types.product import ProductType
+from twinframe_resource_types.product import Fees, ProductType
 from twinframe_resource_types.settings import ProductSettings
 
 
@@ -17,13 +16,7 @@ class CompassType(ProductType):
 
     name = "Platform.Compass"
     settings_model = ResourceSettings
-
-    def prices(self) -> Sequence[Price]:
-        """A base fee."""
-        return (
-            Price(Sku.PRO, Meter.MONTH, 1_900),
-            Price(Sku.ENTERPRISE, Meter.MONTH, 19_900),
-        )
+    fees = Fees(pro=1_900, enterprise=19_900)
 
 
 @hookimpl

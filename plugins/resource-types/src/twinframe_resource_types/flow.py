@@ -9,9 +9,8 @@ from pydantic import Field
 
 from twinframe import hookimpl
 from twinframe.hooks.resource_types.base import ResourceSettings, ResourceType
-from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 from twinframe.settings import Section
-from twinframe_resource_types.product import ProductType
+from twinframe_resource_types.product import Fees, ProductType
 from twinframe_resource_types.settings import ProductSettings
 
 
@@ -31,13 +30,7 @@ class FlowType(ProductType):
 
     name = "Platform.Flow"
     settings_model = FlowSettings
-
-    def prices(self) -> Sequence[Price]:
-        """A base fee."""
-        return (
-            Price(Sku.PRO, Meter.MONTH, 2_900),
-            Price(Sku.ENTERPRISE, Meter.MONTH, 29_900),
-        )
+    fees = Fees(pro=2_900, enterprise=29_900)
 
 
 @hookimpl

@@ -21,8 +21,9 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import ClassVar, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx2
@@ -36,6 +37,7 @@ from twinframe.hooks.resource_types.base import (
     ProvisionFailed,
     ResourceType,
 )
+from twinframe.hooks.resource_types.prices import Meter, Price, Sku
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
 from twinframe_resource_types.settings import ProductSettings
@@ -50,10 +52,19 @@ _LONGEST_MESSAGE: Final = 1000
 _LONGEST_URL: Final = 2048
 
 
+class Fees(NamedTuple):
+    """What a resource costs in a month, by its sku."""
+
+    pro: int
+    enterprise: int
+
+
 class ProductType(ResourceType):
     """A type whose resources a product implements; without an address they exist as records
     alone.
     """
+
+    fees: ClassVar[Fees]
 
     def __init__(
         self,
@@ -64,6 +75,13 @@ class ProductType(ResourceType):
         self._settings = settings or ProductSettings()
         self._transport = transport
         self._trust: ssl.SSLContext | None = None
+
+    def prices(self) -> Sequence[Price]:
+        """A base fee."""
+        return (
+            Price(Sku.PRO, Meter.MONTH, self.fees.pro),
+            Price(Sku.ENTERPRISE, Meter.MONTH, self.fees.enterprise),
+        )
 
     async def provision(self, context: ProvisionContext) -> Provisioned:
         """Send the resource to the product."""

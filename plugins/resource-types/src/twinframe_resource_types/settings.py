@@ -8,7 +8,7 @@ from typing import Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from twinframe.settings import Bytes, Seconds, Section, check_endpoint
+from twinframe.settings import Bytes, Seconds, Section, check_named_endpoint
 
 
 class ProductSettings(Section):
@@ -40,14 +40,7 @@ class ProductSettings(Section):
     @model_validator(mode="after")
     def _check_address(self) -> Self:
         value = self.product_url
-        plain = value.startswith("http://")
-        try:
-            check_endpoint(
-                value.replace("http", "https", 1) if plain and self.allow_plain_http else value
-            )
-        except ValueError as error:
-            hint = "; AllowPlainHttp=true allows http:// elsewhere" if plain else ""
-            raise ValueError(f"ProductUrl {error}{hint}") from error
+        check_named_endpoint("ProductUrl", value, allow_plain_http=self.allow_plain_http)
         if "?" in value or value.endswith("/"):
             raise ValueError("ProductUrl must be a URL without a query and without a / at its end")
         return self
