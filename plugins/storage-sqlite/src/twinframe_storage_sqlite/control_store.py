@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Final
 
 from twinframe.storage.base import Outcome, Placement, StoreTraits
@@ -76,13 +77,10 @@ class SqliteControlStore(ControlStore):
 
     def verify(self) -> Sequence[str]:
         """Check the log's checksums, SQLite's integrity, the declared tables, and all records."""
-        session = self.session()
-        session.connection.authorizer = None  # the checks are pragmas
-        try:
+        with closing(self.session()) as session:
+            session.connection.authorizer = None  # the checks are pragmas
             faults = self._writer.find_log_faults(session.connection)
             return faults + verify_records(session.connection, self._kinds)
-        finally:
-            session.close()
 
     def _write_tables(self) -> None:
         def apply(transaction: SqliteControlTransaction) -> None:

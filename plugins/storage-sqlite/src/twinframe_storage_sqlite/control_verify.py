@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Final
 
 import apsw
 
 from twinframe.storage.control import RecordKind
 from twinframe_storage_sqlite.control_tables import holds_tables, render_table
+from twinframe_storage_sqlite.verify import list_faults
 
-_LARGEST_REPORT: Final = 100
 _VERSION: Final = "SELECT value FROM meta WHERE key = 'version'"
 
 
 def verify_records(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> list[str]:
-    """List faults, one per line, at most 100; empty when the file is sound."""
-    connection.execute("BEGIN")  # one state for all checks, while others go on writing
-    findings: list[str] = []
-    try:
-        findings.extend(islice(_find(connection, kinds), _LARGEST_REPORT))
-    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
-        findings.append(f"the check itself ended early: {error}")
-    finally:
-        if connection.in_transaction:  # such an error may have ended it
-            connection.execute("ROLLBACK")
-    return findings
+    """List faults of the file and its records as `list_faults` does."""
+    return list_faults(connection, _find(connection, kinds))
 
 
 def _find(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> Iterator[str]:
-    for (line,) in connection.execute(f"PRAGMA integrity_check({_LARGEST_REPORT})"):
-        if line != "ok":
-            yield str(line)
     if not holds_tables(connection, kinds):
         yield "the tables are not as the kinds of record declare them"
         return

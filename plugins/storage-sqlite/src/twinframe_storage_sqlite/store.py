@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -90,13 +90,10 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
 
     def verify(self) -> Sequence[str]:
         """Check the log's checksums, SQLite's integrity and foreign keys, closure and documents."""
-        session = self.session()
-        session.connection.authorizer = None  # the checks are pragmas
-        try:
+        with closing(self.session()) as session:
+            session.connection.authorizer = None  # the checks are pragmas
             faults = self._writer.find_log_faults(session.connection)
             return faults + verify_graph(session.connection)
-        finally:
-            session.close()
 
     def remove(self, timeout: float) -> None:
         """Remove all files of the graph."""
@@ -110,11 +107,8 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
 
     def back_up(self, target: Path) -> None:
         """Copy the file by SQLite in one step, without blocking others."""
-        session = self.session()
-        try:
+        with closing(self.session()) as session:
             write_copy(session.connection, target, self.settings.busy_timeout)
-        finally:
-            session.close()
 
     def restore(self, source: Path, timeout: float) -> None:
         """Verify a copy of the backup next to the file, then swap the two."""
@@ -138,11 +132,8 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
 
     def list_indexes(self) -> Sequence[str]:
         """The indexed properties."""
-        session = self.session()
-        try:
+        with closing(self.session()) as session:
             return indexes.list_indexes(session.connection)
-        finally:
-            session.close()
 
     def create_index(self, name: str) -> bool:
         """Create the index in one transaction; writers of all processes wait for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from time import monotonic
 from typing import Final
 
@@ -52,11 +53,16 @@ LEFT JOIN meta m ON m.key = k.value WHERE m.value IS NULL"""
 
 
 def verify_graph(connection: apsw.Connection) -> list[str]:
-    """List faults, one per line, at most 100; empty when the file is sound."""
+    """List faults of a graph's file as `list_faults` does."""
+    return list_faults(connection, _find(connection))
+
+
+def list_faults(connection: apsw.Connection, found: Iterator[str]) -> list[str]:
+    """List faults of the file and those `found`, at most 100; empty when the file is sound."""
     findings: list[str] = []
     connection.execute("BEGIN")  # one state for all checks, while others go on writing
     try:
-        for finding in _find(connection):
+        for finding in chain(_find_structural(connection), found):
             if len(findings) == _LARGEST_REPORT:
                 findings.append("and more")
                 break
@@ -90,10 +96,13 @@ def find_broken_page(connection: apsw.Connection, seconds: float) -> tuple[str, 
     return "", True
 
 
-def _find(connection: apsw.Connection) -> Iterator[str]:
+def _find_structural(connection: apsw.Connection) -> Iterator[str]:
     for (line,) in connection.execute(f"PRAGMA integrity_check({_LARGEST_REPORT})"):
         if line != "ok":
             yield str(line)
+
+
+def _find(connection: apsw.Connection) -> Iterator[str]:
     for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
         yield f"row {row} of {table} points to no row of {parent}"
     for fault, ancestor, descendant in connection.execute(_CLOSURE):
