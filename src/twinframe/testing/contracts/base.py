@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -84,14 +84,9 @@ def put(store: GraphStore, *records: TwinRecord | RelationshipRecord | ModelReco
     run(store, apply)
 
 
-@contextmanager
-def reading(store: GraphStore) -> Iterator[GraphSession]:
+def reading(store: GraphStore) -> AbstractContextManager[GraphSession]:
     """Open a session, closed at the end."""
-    session = store.session()
-    try:
-        yield session
-    finally:
-        session.close()
+    return closing(store.session())
 
 
 class StoreContract:

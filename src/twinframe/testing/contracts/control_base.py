@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, cast
@@ -51,14 +51,9 @@ def insert(store: ControlStore, *records: Record) -> list[Record]:
     return run(store, lambda transaction: [transaction.insert(record) for record in records])
 
 
-@contextmanager
-def reading(store: ControlStore) -> Iterator[ControlSession]:
+def reading(store: ControlStore) -> AbstractContextManager[ControlSession]:
     """Open a session, closed at the end."""
-    session = store.session()
-    try:
-        yield session
-    finally:
-        session.close()
+    return closing(store.session())
 
 
 def read_ids(store: ControlStore, *conditions: Condition) -> list[str]:

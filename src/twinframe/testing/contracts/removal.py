@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -50,24 +51,24 @@ class RemovalContract(StoreContract):
         self.make_store(tmp_path).remove(1)
 
 
+class BackedUpStore(GraphStore, Backups):
+    """A store whose driver makes backups."""
+
+
 class BackupContract(StoreContract):
     """For drivers whose stores are `Backups` too."""
 
     def test_a_restored_graph_is_what_it_was_at_its_backup(self, tmp_path: Path) -> None:
-        place, target = tmp_path / "graph", tmp_path / "copy"
-        place.mkdir()
-        store = self._open(place)
+        place, target, store = self._begin(tmp_path)
         put(store, build_model_record("Space"), build_twin_record("a"), build_twin_record("b"))
         put(store, build_relationship_record("a", "r", "b"))
         before = _read_everything(store)
-        assert isinstance(store, Backups)
         store.back_up(target)
         put(store, build_twin_record("later"))
         assert _read_everything(store) != before
         store.close()
 
-        closed = self.make_store(place)
-        assert isinstance(closed, Backups)
+        closed = self._make(place)
         closed.restore(target, 1)
         again = self._open(place)
         try:
@@ -78,35 +79,26 @@ class BackupContract(StoreContract):
             again.close()
 
     def test_a_backup_restores_a_graph_that_is_gone(self, tmp_path: Path) -> None:
-        place, target = tmp_path / "graph", tmp_path / "copy"
-        place.mkdir()
-        store = self._open(place)
+        place, target, store = self._begin(tmp_path)
         put(store, build_twin_record("a"))
         before = _read_everything(store)
-        assert isinstance(store, Backups)
         store.back_up(target)
         store.close()
         store.remove(1)
         store.restore(target, 1)
-        again = self._open(place)
-        assert _read_everything(again) == before
-        again.close()
+        self._check(place, before)
 
     def test_a_restored_graph_counts_its_events_in_another_epoch(self, tmp_path: Path) -> None:
-        place, target = tmp_path / "graph", tmp_path / "copy"
-        place.mkdir()
-        store = self._open(place)
+        place, target, store = self._begin(tmp_path)
         put(store, build_twin_record("a"))
         epochs = [_read_epoch(store)]
         assert epochs[0].is_first
-        assert isinstance(store, Backups)
         store.back_up(target)
         store.close()
         for _ in range(2):
             store.restore(target, 1)
             again = self._open(place)
             epochs += [_read_epoch(again), _read_epoch(again)]
-            assert isinstance(again, Backups)
             again.back_up(tmp_path / f"copy{len(epochs)}")
             again.close()
         store.restore(tmp_path / "copy3", 1)  # a backup that has an epoch of its own
@@ -119,14 +111,10 @@ class BackupContract(StoreContract):
         assert len({epoch.id for epoch in epochs}) == 4
 
     def test_an_open_graph_is_neither_replaced_nor_removed(self, tmp_path: Path) -> None:
-        place, target = tmp_path / "graph", tmp_path / "copy"
-        place.mkdir()
-        store = self._open(place)
+        place, target, store = self._begin(tmp_path)
         put(store, build_twin_record("a"))
-        assert isinstance(store, Backups)
         store.back_up(target)
-        other = self.make_store(place)
-        assert isinstance(other, Backups)
+        other = self._make(place)
         with pytest.raises(StorageBusy):
             other.restore(target, 0.05)
         with pytest.raises(StorageBusy):
@@ -142,30 +130,22 @@ class BackupContract(StoreContract):
     def test_what_is_no_backup_is_refused_and_changes_nothing(
         self, tmp_path: Path, content: bytes
     ) -> None:
-        place, target = tmp_path / "graph", tmp_path / "copy"
-        place.mkdir()
-        store = self._open(place)
+        place, target, store = self._begin(tmp_path)
         put(store, build_twin_record("a"))
         before = _read_everything(store)
         store.close()
         target.write_bytes(content)
-        assert isinstance(store, Backups)
         with pytest.raises(StorageDamaged):
             store.restore(target, 1)
         with pytest.raises(StorageDamaged):
             store.restore(tmp_path / "nothing", 1)
-        again = self._open(place)
-        assert _read_everything(again) == before
-        again.close()
+        self._check(place, before)
 
     def test_a_backup_that_is_not_what_it_was_is_refused_and_changes_nothing(
         self, tmp_path: Path
     ) -> None:
-        place, target = tmp_path / "graph", tmp_path / "copy"
-        place.mkdir()
-        store = self._open(place)
+        place, target, store = self._begin(tmp_path)
         put(store, build_twin_record("a"))
-        assert isinstance(store, Backups)
         store.back_up(target)
         put(store, build_twin_record("b"))
         before = _read_everything(store)
@@ -182,31 +162,40 @@ class BackupContract(StoreContract):
             target.write_bytes(content)
             with pytest.raises(StorageDamaged):
                 store.restore(target, 1)
-        again = self._open(place)
-        assert _read_everything(again) == before
-        again.close()
+        self._check(place, before)
 
     def test_a_backup_from_before_there_were_digests_is_restored(self, tmp_path: Path) -> None:
-        place, target = tmp_path / "graph", tmp_path / "copy"
-        place.mkdir()
-        store = self._open(place)
+        place, target, store = self._begin(tmp_path)
         put(store, build_twin_record("a"))
         before = _read_everything(store)
-        assert isinstance(store, Backups)
         store.back_up(target)
         store.close()
         content = target.read_bytes()
         target.write_bytes(content[: len(content) // 512 * 512])
         assert not check_seal(target)
         store.restore(target, 1)
-        again = self._open(place)
-        assert _read_everything(again) == before
-        again.close()
+        self._check(place, before)
 
-    def _open(self, place: Path) -> GraphStore:
-        store = self.make_store(place)
+    def _begin(self, tmp_path: Path) -> tuple[Path, Path, BackedUpStore]:
+        """Open a store; return its place, and one for a backup, with it."""
+        place = tmp_path / "graph"
+        place.mkdir()
+        return place, tmp_path / "copy", self._open(place)
+
+    def _check(self, place: Path, expected: list[object]) -> None:
+        store = self._open(place)
+        assert _read_everything(store) == expected
+        store.close()
+
+    def _open(self, place: Path) -> BackedUpStore:
+        store = self._make(place)
         store.open()
         return store
+
+    def _make(self, place: Path) -> BackedUpStore:
+        store = self.make_store(place)
+        assert isinstance(store, Backups)
+        return cast("BackedUpStore", store)
 
 
 def _read_instance(store: GraphStore) -> Instance:
