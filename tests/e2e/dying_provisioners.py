@@ -34,8 +34,8 @@ from twinframe.control.resources.documents import RECONCILE_ITEMS
 from twinframe.control.resources.provisioner import Provisioner, ProvisionerOptions
 from twinframe.control.resources.rounds import RoundIntervals, Rounds
 from twinframe.hooks.installation import build_installation
+from twinframe.hooks.resource_types.base import ResourceTypeRegistry
 from twinframe.hooks.resource_types.hosting import GraphHost
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.runtime.backoff import Backoff
 from twinframe.settings import HostingSettings, Settings
 from twinframe.storage.base import Outcome

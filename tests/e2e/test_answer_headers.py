@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.server import Server, free_port
-from twinframe.access.authentication.api_keys_store import ApiKeys
+from twinframe.access.authentication.api_keys import ApiKeys
 
 MODEL = b'[{"@id":"dtmi:t:A;1","@type":"Interface","@context":"dtmi:dtdl:context;3"}]'
 

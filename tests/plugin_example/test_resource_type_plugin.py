@@ -13,7 +13,7 @@ from twinframe.control.resources.requests import RequestReader
 from twinframe.control.resources.resources import Resources
 from twinframe.errors import ValidationFailed
 from twinframe.hooks.installation import load_installation
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.base import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits
 
 HERE = Path(__file__).resolve().parent

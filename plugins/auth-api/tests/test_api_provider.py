@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from twinframe.access.permissions import Caller
 from twinframe.errors import SettingsError
-from twinframe.hooks.drivers import load_plugin
+from twinframe.hooks.drivers import PERMISSION_PROVIDER, load_plugin
 from twinframe.hooks.manager import build_manager
-from twinframe.hooks.seams import PERMISSION_PROVIDER
 from twinframe.hooks.sections import read_section_class
 from twinframe.testing.scripted_service import (
     Script,

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from twinframe.access.permission_grammar import decide, parse_permission
 from twinframe.access.permissions import Caller
-from twinframe.hooks.drivers import load_plugin
+from twinframe.hooks.drivers import PERMISSION_PROVIDER, load_plugin
 from twinframe.hooks.manager import build_manager
-from twinframe.hooks.seams import PERMISSION_PROVIDER
 from twinframe.model.values import JsonValue
 from twinframe.settings import AuthorizationSettings
 from twinframe_auth_claims.plugin import ClaimsProvider, find_claim

@@ -8,14 +8,12 @@ from typing import Any, cast
 import pytest
 
 from twinframe.errors import ValidationFailed
-from twinframe.hooks.drivers import load_plugin
+from twinframe.hooks.drivers import RESOURCE_TYPE, load_plugin
 from twinframe.hooks.manager import build_manager
-from twinframe.hooks.resource_types.base import ProvisionContext, ResourceType
+from twinframe.hooks.resource_types.base import ProvisionContext, ResourceType, ResourceTypeRegistry
 from twinframe.hooks.resource_types.hosting import GraphHost, HostedGraph, ResourceName
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit, find_limit
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
-from twinframe.hooks.seams import RESOURCE_TYPE
 from twinframe.hooks.sections import read_section_class
 from twinframe.settings import Section
 from twinframe_resource_types.graph import GraphType

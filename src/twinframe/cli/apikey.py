@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from twinframe.access.authentication.api_keys_store import ApiKey, ApiKeys
+from twinframe.access.authentication.api_keys import ApiKey, ApiKeys
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.cli.grants import parse_duration, parse_grants, parse_name, render_moment
 from twinframe.cli.tables import write_table

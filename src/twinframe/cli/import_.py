@@ -20,8 +20,7 @@ from twinframe.cli.console import config_option, write_error, write_problems
 from twinframe.cli.export import STDIO
 from twinframe.cli.progress import open_bar, progress_option
 from twinframe.errors import TwinframeError
-from twinframe.graph.transfer.log import ImportLog
-from twinframe.graph.transfer.progress import Finding, Progress
+from twinframe.graph.transfer.progress import Finding, ImportLog, Progress
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.model.clock import read_clock
 from twinframe.service import open_graph

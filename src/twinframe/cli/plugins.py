@@ -14,9 +14,16 @@ from twinframe.cli.console import (
 )
 from twinframe.cli.tables import write_table
 from twinframe.errors import ConfigurationError
-from twinframe.hooks.drivers import PluginInfo, find_plugins
+from twinframe.hooks.drivers import (
+    PERMISSION_PROVIDER,
+    RESOURCE_TYPE,
+    SEAMS,
+    SITE,
+    STORAGE,
+    PluginInfo,
+    find_plugins,
+)
 from twinframe.hooks.installation import load_installation
-from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, SEAMS, SITE, STORAGE
 from twinframe.settings import Settings
 
 

@@ -17,7 +17,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
-from twinframe.access.rate_buckets import SharedBuckets
+from twinframe.access.rates import SharedBuckets
 from twinframe.cli.arbiter import LeaveFlag, LeavingArbiter
 from twinframe.cli.console import config_option, refuse_start
 from twinframe.errors import TwinframeError
@@ -25,12 +25,11 @@ from twinframe.hooks.installation import Installation, load_installation
 from twinframe.http.guard import Guard
 from twinframe.http.worker import Worker
 from twinframe.service import build_app
-from twinframe.service.assistants import load_mcp
-from twinframe.service.features import load_features
+from twinframe.service.access import build_buckets
+from twinframe.service.features import load_features, load_part
 from twinframe.service.instruments import open_metrics
 from twinframe.service.logs import configure_logging
 from twinframe.service.preflight import Refusal, check_bind, find_refusals, list_warnings
-from twinframe.service.rates import build_buckets
 from twinframe.service.relay_directory import open_relay
 from twinframe.settings import ServerSettings, Settings
 
@@ -128,9 +127,9 @@ class Service(BaseApplication):
         if self._relay is None and self.uses_mcp():
             # PERF: imported before the fork, the SDK is in memory once, and a worker starts in a
             # tenth of a second; otherwise it could exceed the time for a sign of life.
-            load_mcp("twinframe.mcp.build")
+            load_part("twinframe.mcp.build")
             if self._installation.settings.hosting.enabled:
-                load_mcp("twinframe.control.hosting.assistants")
+                load_part("twinframe.control.hosting.assistants")
             self._relay = self._held.enter_context(open_relay())
         # PERF: objects that exist now are kept: a full collection in a worker takes 25 ms less, and
         # writes to no page that the workers share.

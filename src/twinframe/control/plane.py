@@ -42,7 +42,7 @@ from twinframe.control.tenants.organizations import Organizations
 from twinframe.control.tenants.projects import Projects
 from twinframe.control.tenants.roles import Roles
 from twinframe.control.tenants.users import Users
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.base import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.json import JsonLimits
 from twinframe.settings import BillingSettings, ControlSettings

@@ -8,18 +8,19 @@ from __future__ import annotations
 from twinframe.dtdl.comparison import Change, Effect, compare_models
 from twinframe.dtdl.dtmi import is_dtmi, parse_name, parse_version, parse_versionless
 from twinframe.dtdl.findings import ModelFinding
-from twinframe.dtdl.hierarchy import Hierarchy, build_hierarchy
-from twinframe.dtdl.initial import build_initial_values
 from twinframe.dtdl.interfaces import (
     Command,
     CommandPayload,
     Component,
     Content,
+    Hierarchy,
     Interface,
     ModelSet,
     Property,
     Relationship,
     Telemetry,
+    build_hierarchy,
+    build_initial_values,
 )
 from twinframe.dtdl.limits import SERVICE, SPECIFICATION, ParserLimits
 from twinframe.dtdl.parser import Resolver, parse_models

@@ -136,9 +136,7 @@ class Findings:
         prop: str = "",
         value: object = ...,
     ) -> None:
-        """Record that `rule` is broken at `document_path`; `text` says what is wrong and what is
-        right.
-        """
+        """Record that `rule` is broken at `document_path`; `text` says what would be right."""
         if self.muted:
             return
         if len(self.items) >= MAX_FINDINGS:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
@@ -137,3 +138,61 @@ class ModelSet:
 
     interfaces: Mapping[str, Interface]
     uploaded: tuple[str, ...]
+
+
+def build_initial_values(
+    interface: Interface, lookup: Callable[[str], Interface]
+) -> dict[str, object]:
+    """Return the initial properties of a twin and, as objects, all its components.
+
+    They come from the Initialization extension, and were checked when the models were parsed.
+    The result conforms to the interface: a component without initial values is an empty object.
+    `lookup` returns the interfaces of components; its errors are passed on.
+    """
+    values: dict[str, object] = {
+        name: copy.deepcopy(prop.initial_value)
+        for name, prop in interface.properties.items()
+        if prop.initial_value is not None
+    }
+    for name, component in interface.components.items():
+        part = lookup(component.schema)
+        values[name] = {
+            inner: copy.deepcopy(prop.initial_value)
+            for inner, prop in part.properties.items()
+            if prop.initial_value is not None
+        }
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """An index of the `extends` relation; made by `build_hierarchy`.
+
+    Storage keeps its own closure of the same relation.
+    """
+
+    _ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _descendants: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def ancestors(self, interface: str) -> tuple[str, ...]:
+        """Return all bases of an interface, nearest first, without itself; none if unknown."""
+        return self._ancestors.get(interface, ())
+
+    def descendants(self, interface: str) -> tuple[str, ...]:
+        """Return all interfaces that extend this one, directly or not, without itself."""
+        return self._descendants.get(interface, ())
+
+    def is_a(self, interface: str, base: str) -> bool:
+        """Return whether `interface` is `base` or extends it, directly or not."""
+        return interface == base or base in self._ancestors.get(interface, ())
+
+
+def build_hierarchy(interfaces: Iterable[Interface]) -> Hierarchy:
+    """Return the index of a set of interfaces; bases outside of the set are included."""
+    ancestors: dict[str, tuple[str, ...]] = {}
+    descendants: dict[str, list[str]] = {}
+    for interface in interfaces:
+        ancestors[interface.id] = interface.ancestors
+        for base in interface.ancestors:
+            descendants.setdefault(base, []).append(interface.id)
+    return Hierarchy(ancestors, {base: tuple(found) for base, found in descendants.items()})

@@ -1,6 +1,4 @@
-"""Parses localizable strings of models: one text, or texts by language code, in all their
-notations.
-"""
+"""Parses localizable strings of models: one text, or texts by language code."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import DocumentPath, Findings, render_value
 from twinframe.dtdl.metamodel import Kind, PropertyRule
-from twinframe.dtdl.temporal import is_duration
+from twinframe.dtdl.scalars import is_duration
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 

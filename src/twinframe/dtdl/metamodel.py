@@ -1,6 +1,4 @@
-"""The classes in which the tables of `twinframe.dtdl.rules` define the language: classes,
-properties, extensions.
-"""
+"""The classes in which the tables of `twinframe.dtdl.rules` define the language."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The scalar schemas: a test of decoded JSON values for each, and the text of what is valid.
 
-`twinframe.dtdl.values` tests complex schemas, `twinframe.dtdl.temporal` the temporal ones.
+`twinframe.dtdl.values` tests complex schemas.
 """
 
 from __future__ import annotations
@@ -9,9 +9,66 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from math import isfinite
 
-from twinframe.dtdl.temporal import is_date, is_date_time, is_duration, is_time
+_DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
+# SPEC: RFC 3339 section 5.6 with the zone mandatory and the letters in upper case; offsets end at
+# 14:00 as in XML Schema Part 2, section 3.2.7.3.
+_ZONE = r"(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))"
+_DATE_ONLY = re.compile(_DATE)
+_TIME_ONLY = re.compile(_TIME + _ZONE)
+_DATE_TIME = re.compile(_DATE + "T" + _TIME + _ZONE)
+
+# SPEC: ISO 8601 durations: weeks only without years and months, a fraction only in the last part.
+_NUMBER = r"[0-9]+"
+_DURATION = re.compile(
+    rf"P(?=[0-9]|T[0-9])(?:(?:{_NUMBER}Y)?(?:{_NUMBER}M)?|(?:{_NUMBER}W)?)"
+    rf"(?:{_NUMBER}D)?(?:T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?"
+)
+_FRACTION = re.compile(r"[.,][0-9]+(?=[YMWDHS]\Z)")
+_DAYS_SAFE_IN_ANY_MONTH = 28
+
+
+def _is_real_date(match: re.Match[str]) -> bool:
+    year, month, day = int(match[1]), int(match[2]), int(match[3])
+    if 1 <= month <= 12 and 1 <= day <= _DAYS_SAFE_IN_ANY_MONTH:
+        return year >= 1
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_date(value: object) -> bool:
+    """Return whether `value` is a text such as `2024-02-29`, of a day that exists."""
+    if not isinstance(value, str):
+        return False
+    match = _DATE_ONLY.fullmatch(value)
+    return match is not None and _is_real_date(match)
+
+
+def _is_time(value: object) -> bool:
+    """Return whether `value` is a text such as `12:34:56.7Z` or `12:34:56+02:00`."""
+    return isinstance(value, str) and _TIME_ONLY.fullmatch(value) is not None
+
+
+def _is_date_time(value: object) -> bool:
+    """Return whether `value` is a text such as `2024-02-29T12:34:56Z`, of a day that exists."""
+    if not isinstance(value, str):
+        return False
+    match = _DATE_TIME.fullmatch(value)
+    return match is not None and _is_real_date(match)
+
+
+def is_duration(value: object) -> bool:
+    """Return whether `value` is a text such as `P3DT4H` or `PT0.5S`."""
+    if not isinstance(value, str):
+        return False
+    return _DURATION.fullmatch(_FRACTION.sub("", value, count=1)) is not None
+
 
 Test = Callable[[object], bool]
 """Returns whether a decoded JSON value conforms to one schema."""
@@ -126,8 +183,8 @@ PRIMITIVE_TESTS: Mapping[str, Primitive] = {
     "boolean": Primitive(_is_boolean, "true or false"),
     "byte": _integer(8),
     "bytes": Primitive(_build_pattern(_BASE64), "a string of padded base64 such as aGVsbG8="),
-    "date": Primitive(is_date, "a date such as 2024-02-29"),
-    "dateTime": Primitive(is_date_time, "a date and time with zone such as 2024-02-29T12:00:00Z"),
+    "date": Primitive(_is_date, "a date such as 2024-02-29"),
+    "dateTime": Primitive(_is_date_time, "a date and time with zone such as 2024-02-29T12:00:00Z"),
     "decimal": Primitive(_build_pattern(_DECIMAL), 'a string of decimal digits such as "-3.14"'),
     "double": Primitive(_is_double, "a finite number"),
     "duration": Primitive(is_duration, "an ISO 8601 duration such as P1DT12H"),
@@ -136,7 +193,7 @@ PRIMITIVE_TESTS: Mapping[str, Primitive] = {
     "long": _integer(64),
     "short": _integer(16),
     "string": Primitive(_is_string, "a string"),
-    "time": Primitive(is_time, "a time with zone such as 12:00:00Z"),
+    "time": Primitive(_is_time, "a time with zone such as 12:00:00Z"),
     "unsignedByte": _integer(8, signed=False),
     "unsignedInteger": _integer(32, signed=False),
     "unsignedLong": _integer(64, signed=False),

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from twinframe.dtdl.adjuncts import check_adjuncts, check_siblings
+from twinframe.dtdl.adjuncts import check_adjuncts, check_families, check_siblings
 from twinframe.dtdl.build import Builder
 from twinframe.dtdl.chains import Depths, measure_depths, sum_below
-from twinframe.dtdl.families import check_families
 from twinframe.dtdl.findings import Findings, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference
 from twinframe.dtdl.limits import ParserLimits
@@ -258,9 +257,7 @@ class Structure:
                 )
 
     def _check_totals(self, interfaces: list[Element]) -> None:
-        """SPEC: DTDL v3 and v4 "Interface": the most elements that an Interface may lead to in
-        all.
-        """
+        """SPEC: DTDL v3 and v4 "Interface": the most elements an Interface may lead to."""
 
         def steps(element: Element) -> Iterable[Element]:
             for name in COUNTED:

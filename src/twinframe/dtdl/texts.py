@@ -1,10 +1,10 @@
-"""Reads model documents from text files, parses them as one set, and adds line and column to
-findings.
-"""
+"""Reads model documents from text files as one set, and adds line and column to findings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from twinframe.dtdl.findings import ModelFinding
 from twinframe.dtdl.interfaces import ModelSet
 from twinframe.dtdl.limits import SPECIFICATION, ParserLimits
 from twinframe.dtdl.parser import Resolver, parse_models
-from twinframe.dtdl.positions import find_positions
 from twinframe.errors import ErrorDetail, ModelParsingFailed, ModelVersionNotSupported
 
 
@@ -136,3 +135,76 @@ def _summarize(details: Sequence[ErrorDetail]) -> str:
     count = len(details)
     more = "" if count == 1 else f" And {count - 1} more, see details."
     return f"The models break the rules of DTDL: {details[0].message}{more}"
+
+
+# PERF: strings and other scalars are one match each, so that the loop runs once a token.
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """A position in a text; lines and columns count from 1, columns in characters."""
+
+    line: int
+    column: int
+
+
+@dataclass(slots=True)
+class _Level:
+    """An open object or array: its pointer and the current member."""
+
+    pointer: str
+    is_object: bool
+    index: int = 0
+    key: str | None = None
+
+    def step(self) -> str:
+        """Return the pointer of the current member."""
+        member = self.key if self.is_object and self.key is not None else str(self.index)
+        return f"{self.pointer}/{member.replace('~', '~0').replace('/', '~1')}"
+
+
+def find_positions(text: str, pointers: Collection[str]) -> dict[str, _Position]:
+    """Return the position of every RFC 6901 pointer that has a value in `text`, which is JSON.
+
+    For a member of an object it is that of the key, where a reader looks for it. For a key that an
+    object has twice it is the last, which is the one that counts.
+    """
+    wanted = set(pointers)
+    offsets = {pointer: start for pointer, start in _list_offsets(text) if pointer in wanted}
+    return _build_positions(text, offsets)
+
+
+def _build_positions(text: str, offsets: dict[str, int]) -> dict[str, _Position]:
+    """Return line and column of offsets into a text."""
+    positions: dict[str, _Position] = {}
+    line, start = 1, 0
+    for pointer, offset in sorted(offsets.items(), key=lambda item: item[1]):
+        line += text.count("\n", start, offset)
+        start = offset
+        positions[pointer] = _Position(line, offset - text.rfind("\n", 0, offset))
+    return positions
+
+
+def _list_offsets(text: str) -> Iterator[tuple[str, int]]:
+    levels: list[_Level] = []
+    for match in _TOKEN.finditer(text):
+        lexeme = match[0]
+        level = levels[-1] if levels else None
+        if lexeme in "]}":
+            levels.pop()
+        elif lexeme == ",":
+            if level is not None:
+                level.index += 1
+                level.key = None
+        elif lexeme == ":":
+            continue
+        elif level is not None and level.is_object and level.key is None:
+            level.key = json.loads(lexeme, strict=False)
+            yield level.step(), match.start()
+        else:
+            pointer = "" if level is None else level.step()
+            if level is None or not level.is_object:
+                yield pointer, match.start()
+            if lexeme in "[{":
+                levels.append(_Level(pointer, lexeme == "{"))

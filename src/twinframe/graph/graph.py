@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from twinframe.graph.background.runner import BackgroundTask
-from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.ports import GraphRunner
+from twinframe.graph.context.context import GraphContext, GraphRunner
 from twinframe.graph.context.write_clock import WriteClock
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
@@ -26,12 +25,11 @@ from twinframe.graph.transfer.jobs.runner import JobRunner
 from twinframe.graph.transfer.locations.locations import JobLocations, build_locations
 from twinframe.graph.transfer.portable import Portable
 from twinframe.graph.twins.bulk import Bulk
-from twinframe.graph.twins.components import Components
 from twinframe.graph.twins.observation import Observation
 from twinframe.graph.twins.relationships import Relationships
 from twinframe.graph.twins.telemetry import Telemetry
 from twinframe.graph.twins.transactions import Transactions
-from twinframe.graph.twins.twins import Twins
+from twinframe.graph.twins.twins import Components, Twins
 from twinframe.model.clock import Clock, build_steady_clock, read_clock
 from twinframe.query.engine import QueryEngine
 from twinframe.runtime.instruments.base import Instruments

@@ -6,8 +6,8 @@ The settings choose the plugin of a seam.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import NoReturn, TypeVar
@@ -18,7 +18,57 @@ from stevedore.extension import ExtensionManager
 from twinframe.errors import PluginError
 from twinframe.errors.nearest import find_nearest
 from twinframe.hooks.manager import call_hook, register
-from twinframe.hooks.seams import Seam
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """One seam: `group` is its entry-point group, `noun` the word for its plugins in messages.
+
+    `hook` is the hook a plugin of it must implement. `distributions` are this project's plugins by
+    name. SEC: only these are ever named in an installation hint, never a name made from input.
+    """
+
+    group: str
+    noun: str
+    hook: str
+    distributions: Mapping[str, str] = field(default_factory=dict)
+
+
+STORAGE = Seam(
+    "twinframe.storage",
+    "storage",
+    "twinframe_graph_store",
+    {"sqlite": "twinframe-storage-sqlite", "rdf": "twinframe-storage-rdf", "memory": "twinframe"},
+)
+PERMISSION_PROVIDER = Seam(
+    "twinframe.permission_provider",
+    "permission provider",
+    "twinframe_permission_provider",
+    {"Claims": "twinframe-auth-claims", "Api": "twinframe-auth-api"},
+)
+RESOURCE_TYPE = Seam(
+    "twinframe.resource_type",
+    "resource type",
+    "twinframe_resource_types",
+    dict.fromkeys(("graph", "flow", "assembler", "compass"), "twinframe-resource-types"),
+)
+
+EVENT_SINK = Seam(
+    "twinframe.event_sink",
+    "event sink",
+    "twinframe_event_sink",
+    {
+        "webhook": "twinframe",
+        "log": "twinframe",
+        "mqtt": "twinframe-events-mqtt",
+        "nats": "twinframe-events-nats",
+        "kafka": "twinframe-events-kafka",
+    },
+)
+
+SITE = Seam("twinframe.plugin", "site", "twinframe_routes", {"explorer": "twinframe-explorer"})
+
+SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE, EVENT_SINK, SITE)
 
 T = TypeVar("T")
 
@@ -41,9 +91,7 @@ class PluginInfo:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A loaded plugin: its module is registered with `manager` and contains hook
-    implementations.
-    """
+    """A loaded plugin: its module has hook implementations and is registered with `manager`."""
 
     info: PluginInfo
     module: ModuleType
@@ -86,9 +134,7 @@ class Plugin:
 
 
 def find_plugins(seam: Seam) -> tuple[PluginInfo, ...]:
-    """List all installed plugins of a seam by name, without importing them, including duplicate
-    names.
-    """
+    """List the installed plugins of a seam by name, duplicates included, without importing."""
     found = [_build_info(entry) for entry in entry_points(group=seam.group)]
     return tuple(sorted(found, key=lambda info: (info.name.casefold(), info.distribution)))
 

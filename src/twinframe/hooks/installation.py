@@ -5,25 +5,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pluggy
 
 from twinframe.access.permissions import PermissionProvider
-from twinframe.errors import PluginError
-from twinframe.hooks.drivers import Plugin, load_plugin, load_plugins
-from twinframe.hooks.manager import build_manager
-from twinframe.hooks.resource_types.base import ResourceType
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
-from twinframe.hooks.seams import (
+from twinframe.errors import PluginError, Unsupported
+from twinframe.hooks.drivers import (
     EVENT_SINK,
     PERMISSION_PROVIDER,
     RESOURCE_TYPE,
     SITE,
     STORAGE,
+    Plugin,
     Seam,
+    load_plugin,
+    load_plugins,
 )
+from twinframe.hooks.manager import build_manager
+from twinframe.hooks.resource_types.base import ResourceType, ResourceTypeRegistry
 from twinframe.hooks.sections import build_plugin_sections, build_section_path, read_section_class
 from twinframe.hooks.sites import ServiceFacts, Site
 from twinframe.query.engine import QueryEngine
@@ -32,7 +34,7 @@ from twinframe.settings import Configuration, Section, Settings, load_settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
 from twinframe.storage.control import ControlStore
-from twinframe.storage.triples import SparqlEngine, TripleWriter
+from twinframe.storage.triples import SparqlEngine, TripleSupport, TripleWriter
 
 CONTROL_NAME: Final = "control"
 """The name of the control plane's records in their storage."""
@@ -196,3 +198,18 @@ def build_installation(
     "Sqlite")`.
     """
     return Installation(Configuration(settings, sections or {}), build_manager())
+
+
+def build_triple_support(
+    installation: Installation, store: GraphStore, graph: str = ""
+) -> TripleSupport:
+    """Build it for a graph and its store; without a name for the graph of the settings."""
+
+    @cache  # PERF: the plugin's libraries are imported only if there is an export
+    def load_writer() -> TripleWriter:
+        try:
+            return installation.build_triple_writer(graph)
+        except PluginError as error:
+            raise Unsupported(f"The graph cannot be written as RDF: {error.message}") from error
+
+    return TripleSupport(load_writer, installation.build_sparql_engine(store))

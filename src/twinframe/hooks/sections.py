@@ -1,6 +1,4 @@
-"""Finds the settings classes of plugins and the positions of their sections in the settings
-tree.
-"""
+"""Finds the settings classes of plugins and the positions of their sections in the tree."""
 
 from __future__ import annotations
 
@@ -10,14 +8,16 @@ from functools import partial
 import pluggy
 
 from twinframe.errors import PluginError
-from twinframe.hooks.drivers import Plugin, find_plugins, load_plugin
-from twinframe.hooks.seams import (
+from twinframe.hooks.drivers import (
     EVENT_SINK,
     PERMISSION_PROVIDER,
     RESOURCE_TYPE,
     SITE,
     STORAGE,
+    Plugin,
     Seam,
+    find_plugins,
+    load_plugin,
 )
 from twinframe.settings import PluginSection, PluginSections, Section, Settings
 from twinframe.settings.shape import KeyPath
@@ -37,9 +37,7 @@ _SLOTS: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
 
 
 def build_plugin_sections(manager: pluggy.PluginManager) -> dict[str, PluginSections]:
-    """Build the places of plugin sections for `load_settings`, with `manager` to load plugins
-    into.
-    """
+    """Build the places of plugin sections for `load_settings`; `manager` loads plugins."""
     return {
         section: PluginSections(
             suffix=suffix,

@@ -1,3 +1,1 @@
-"""HTTP: the ASGI guard, the table of routes and their responders, and the mapping of errors to
-HTTP.
-"""
+"""HTTP: the guard, the table of routes and their responders, and the mapping of errors."""

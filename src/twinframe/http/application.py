@@ -39,8 +39,7 @@ from twinframe.http.links import Links
 from twinframe.http.messages import read_exchange, write_no_content
 from twinframe.http.openapi import build_document
 from twinframe.http.operations import Route
-from twinframe.http.parameters import refuse_unknown
-from twinframe.http.preconditions import refuse_conditions
+from twinframe.http.parameters import refuse_conditions, refuse_unknown
 from twinframe.http.rates import find_kind, limit_responder
 from twinframe.http.routes import ROUTES
 from twinframe.http.routing import BoundResponder, TableRouter
@@ -64,9 +63,7 @@ class Mounted(Protocol):
 
 
 class Mount:
-    """ASGI application that passes `mounted` its requests, and all others and the lifespan to
-    `app`.
-    """
+    """ASGI application that passes `mounted` its requests, and the rest to `app`."""
 
     def __init__(self, app: Asgi, mounted: Mounted) -> None:
         self._app = app

@@ -105,9 +105,7 @@ class Discovery:
         return "public, max-age=300" if is_fixed else "no-store"
 
     def build_address(self, exchange: Exchange, path: str) -> str:
-        """Return the URL of the document of the resource at `path`, with the well-known suffix
-        before it.
-        """
+        """Return the URL of a resource's document, with the well-known suffix before its path."""
         return f"{self._links.build_origin(exchange)}/{WELL_KNOWN}/{DOCUMENT}{path}"
 
     def build_unauthorized(self, exchange: Exchange) -> ErrorAnswer:

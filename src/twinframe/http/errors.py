@@ -228,9 +228,7 @@ def build_single(error: TwinframeError) -> TwinframeError:
 
 
 def _build_refused_operation(error: OperationRefused) -> ErrorAnswer:
-    """Answer as the single call would, with the operation's position in the message and in
-    `index`.
-    """
+    """Answer as the single call would, with the operation's position in message and `index`."""
     answer = build_answer(build_single(error.reason))
     body = orjson.loads(answer.body)
     body["error"]["message"] = f"Operation {error.index} ({error.name}): {body['error']['message']}"

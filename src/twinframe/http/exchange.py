@@ -196,9 +196,7 @@ class Exchange:
         return _NOSNIFF, own, (b"traceresponse", self._trace)
 
     def join_trace(self, trace_id: int, span_id: int, flags: int) -> None:
-        """Answer with the trace context of this request's span, in a trace of the client's or
-        ours.
-        """
+        """Answer with the trace context of this request's span."""
         self._trace = b"00-%032x-%016x-%02x" % (trace_id, span_id, flags)
 
     def limit_body(self, limit: int, setting: str) -> None:

@@ -67,9 +67,7 @@ class Guard:
         return self._draining or (self._leaves is not None and self._leaves())
 
     def watch_leave(self, leaves: Callable[[], bool]) -> None:
-        """Set the function that returns whether the whole service is about to end, for readiness
-        only.
-        """
+        """Set what returns whether the whole service is about to end, for readiness only."""
         self._leaves = leaves
 
     def begin_drain(self) -> None:
@@ -79,9 +77,7 @@ class Guard:
             hook()
 
     def on_drain(self, hook: Callable[[], None]) -> None:
-        """Set a `hook` called when the drain begins, for answers that would not end by
-        themselves.
-        """
+        """Call `hook` when the drain begins, to end answers that would not end by themselves."""
         self._drain_hooks.append(hook)
 
     def wrap(self, build: Callable[[Asgi], Asgi]) -> None:

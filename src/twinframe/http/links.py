@@ -48,9 +48,7 @@ class Links:
         )
 
     def _find_origin(self, exchange: Exchange) -> str:
-        """Return the origin of links; empty, so that they are relative, if the Host is not
-        trusted.
-        """
+        """Return the origin of links; empty (relative links) if the Host is not trusted."""
         if self._public_url and not exchange.own_host:
             return self._public_url
         host, scope = exchange.host.decode("latin-1"), exchange.scope

@@ -1,6 +1,4 @@
-"""Request parsing and answer writing that all responders share: bodies, page sizes, documents and
-pages.
-"""
+"""Request parsing and answer writing that all responders share: bodies, sizes, documents, pages."""
 
 from __future__ import annotations
 
@@ -55,9 +53,7 @@ async def read_json(
 
 
 def check_media_type(content_type: str | None, accepted: frozenset[str]) -> None:
-    """Raise an error if the operation does not read the body's type; only `charset` is checked of
-    its parameters.
-    """
+    """Refuse a body whose type the operation does not read; of parameters, check `charset`."""
     if content_type is None or content_type in accepted:
         return
     kind, *parameters = (part.strip().lower() for part in content_type.split(";"))

@@ -49,9 +49,7 @@ class TableRouter(CompiledRouter):
         self._root = _Node()
 
     def add(self, template: str, method: str, responder: BoundResponder) -> None:
-        """Add a responder; `template` is like `/models/{id}`, with one parameter name per
-        position.
-        """
+        """Add a responder; `template` is like `/models/{id}`, one name per position."""
         node = self._root
         for part in template.strip("/").split("/"):
             if part.startswith("{"):

@@ -154,9 +154,7 @@ _FOUND_FIRST: tuple[Route, ...] = (
 
 
 def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Route, ...]:
-    """Return the routes of the document and the explorer below `prefix`; `name` begins their
-    ids.
-    """
+    """Return the routes of the document and the explorer; `name` begins their ids."""
     return (
         Route(
             "GET",

@@ -1,9 +1,9 @@
 """Fast path that writes a complete answer, head and body, to the connection in one piece.
 
 PERF: uvicorn takes an answer as two events, checks each header with two regular expressions and
-writes twice: 3.7 us per answer. One write with one check of the head takes 1.7 us. Other answers
-(streamed, without a length, or from another kind of server) are written by uvicorn, with the same
-bytes on the wire.
+writes twice. With one write and one check of the head, a worker spends 36 us on a GET of a twin
+instead of 43, connection included. Other answers (streamed, without a length, or from another kind
+of server) are written by uvicorn, with the same bytes on the wire.
 """
 
 from __future__ import annotations

@@ -64,9 +64,7 @@ def stamp_after(moment: int, before: object) -> str:
 
 
 def warn_of_clock(moment: int, latest: int) -> None:
-    """Log, once for each day, that the clock shows `moment`, days before the latest write at
-    `latest`.
-    """
+    """Log, once a day, that the clock shows `moment`, days before the write at `latest`."""
     _warn_of_days(render_update_time(moment)[:10], render_update_time(latest)[:10])
 
 

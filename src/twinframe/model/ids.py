@@ -32,9 +32,7 @@ MODEL_LABEL: Final = "Model"
 
 
 def parse_twin_id(text: str) -> str:
-    """Check the id and return it; `InvalidArgument` when empty, too long or with a control
-    character.
-    """
+    """Check the id and return it; `InvalidArgument` if empty, too long or with a control."""
     return _parse_id("digital twin", text)
 
 
@@ -63,9 +61,7 @@ def is_resource_id(text: str) -> bool:
 
 
 def parse_model_id(text: str) -> str:
-    """Check a DTMI and return it; `InvalidArgument` when it does not follow the grammar of DTDL v2
-    or v3.
-    """
+    """Check a DTMI and return it; `InvalidArgument` if not by the grammar of DTDL v2 or v3."""
     if len(text) > MAX_MODEL_ID_LENGTH or not _MODEL_ID.fullmatch(text):
         raise InvalidArgument(
             f"The format of the Model ID {_shown(text)} provided is not supported. "

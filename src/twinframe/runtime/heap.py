@@ -46,9 +46,7 @@ def set_up_heap() -> None:
 
 
 class HeapTrimmer:
-    """Returns freed memory to the system when the process has grown by `growth` bytes since the
-    last time.
-    """
+    """Returns freed memory to the system when the process has grown by `growth` bytes."""
 
     def __init__(self, growth: int) -> None:
         self._growth = growth

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from twinframe.access.rate_buckets import SharedBuckets
+from twinframe.access.rates import SharedBuckets
 from twinframe.errors import StorageError
 from twinframe.graph import Graph
-from twinframe.graph.background.service import BackgroundService
+from twinframe.graph.background.runner import BackgroundService
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
-from twinframe.hooks.installation import Installation, build_installation, load_installation
-from twinframe.hooks.triple_support import build_triple_support
+from twinframe.hooks.installation import (
+    Installation,
+    build_installation,
+    build_triple_support,
+    load_installation,
+)
 from twinframe.http.application import Mounted, build_application
 from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import WELL_KNOWN
@@ -22,19 +27,22 @@ from twinframe.http.routes import ROUTES
 from twinframe.http.sites import SiteServer
 from twinframe.runtime.instruments.base import Instruments
 from twinframe.runtime.memory import MemoryAccount
-from twinframe.service.access import build_access
+from twinframe.service.access import build_access, build_rates
 from twinframe.service.assistants import build_hosted_service, build_service, list_resources
 from twinframe.service.endpoints import build_endpoints
-from twinframe.service.features import build_control, build_hosting
+from twinframe.service.features import CONTROL, HOSTING, load_part
 from twinframe.service.instruments import InstrumentService
 from twinframe.service.logs import LogService, configure_logging
 from twinframe.service.memory import build_account
-from twinframe.service.rates import build_rates
 from twinframe.service.sites import build_sites
 from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
 from twinframe.storage.runner import StoreRunner
+
+if TYPE_CHECKING:
+    from twinframe.control.hosting.service import HostingService
+    from twinframe.service.control import MountedControlService
 
 
 def create_app(
@@ -102,13 +110,15 @@ def _build(
     assistants = None
     if mcp is not None:
         assistants = build_service(graph, settings, gate, mcp, relay, rates)
-    control = None
+    control: MountedControlService | None = None
     if settings.control.enabled and routes is ROUTES:
         told_apart = build_rates(settings, buckets, instruments.on_refusal, asks=True)
-        control = build_control(installation, rates or told_apart)
-    hosting = None
+        control = load_part(CONTROL).MountedControlService(installation, rates or told_apart)
+    hosting: HostingService | None = None
     if settings.hosting.enabled and routes is ROUTES:
-        hosting = build_hosting(installation, gate, told, rates, endpoints, bodies)
+        hosting = load_part(HOSTING).HostingService(
+            installation, gate, told, rates, endpoints, bodies
+        )
     hosted_assistants = None
     if hosting is not None and mcp is not None:
         hosted_assistants = build_hosted_service(hosting, settings, mcp, relay, rates)

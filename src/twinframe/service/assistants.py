@@ -6,12 +6,10 @@ The MCP modules are imported only when they are used.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -21,6 +19,7 @@ from twinframe.graph import Graph
 from twinframe.hooks.installation import Installation
 from twinframe.http.discovery import MCP_PATHS, Resource
 from twinframe.http.line_log import AuditLog
+from twinframe.service.features import load_part
 from twinframe.settings import Settings
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def build_service(
     the same.
     """
     log = build_log(settings) if gate is None else None
-    endpoint: McpEndpoint = load_mcp("twinframe.mcp.build").build_mcp(
+    endpoint: McpEndpoint = load_part("twinframe.mcp.build").build_mcp(
         graph,
         settings,
         gate,
@@ -84,7 +83,7 @@ def build_hosted_service(
 ) -> McpService:
     """Build the MCP servers of all hosted graphs, each below the graph's address."""
     log = None if settings.authentication.asks else build_log(settings)
-    endpoint: HostedMcpEndpoint = load_mcp(
+    endpoint: HostedMcpEndpoint = load_part(
         "twinframe.control.hosting.assistants"
     ).HostedMcpEndpoint(
         hosting.graphs.find,
@@ -135,10 +134,10 @@ async def serve_stdio(installation: Installation, graph: Graph) -> bool:
     log = build_log(installation.settings)
     if log is not None:
         log.start()
-    server = load_mcp("twinframe.mcp.build").build_stdio(
+    server = load_part("twinframe.mcp.build").build_stdio(
         graph, installation.settings, None if log is None else log.add
     )
-    serving = asyncio.create_task(load_mcp("twinframe.mcp.build").serve_stdio(server))
+    serving = asyncio.create_task(load_part("twinframe.mcp.build").serve_stdio(server))
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -158,12 +157,3 @@ async def serve_stdio(installation: Installation, graph: Graph) -> bool:
 def build_log(settings: Settings) -> AuditLog | None:
     """Build the audit log on standard error, if it is enabled."""
     return AuditLog(sys.stderr.buffer) if settings.logging.audit else None
-
-
-def load_mcp(name: str) -> ModuleType:
-    """Import a module of the MCP server, or one that is built on it, by its full name.
-
-    PERF: imported here and not at the head of this file: the SDK takes 0.6 s and 62 MiB, which a
-    service without MCP should not pay.
-    """
-    return importlib.import_module(name)

@@ -11,8 +11,7 @@ from contextlib import asynccontextmanager
 
 from twinframe.access.authentication.build import build_token_authenticator
 from twinframe.access.gate import Gate, log_refusal
-from twinframe.access.rate_buckets import SharedBuckets
-from twinframe.access.rates import CallerRates
+from twinframe.access.rates import CallerRates, SharedBuckets
 from twinframe.control.billing.offers import load_offers
 from twinframe.control.hosting.metering import BillingRounds, MeteredHost
 from twinframe.control.hosting.service import LocalGraphHost
@@ -31,10 +30,9 @@ from twinframe.hooks.installation import Installation
 from twinframe.http.guard import Guard
 from twinframe.http.line_log import AuditLog
 from twinframe.model.json import JsonLimits
-from twinframe.service.access import AccessService
+from twinframe.service.access import AccessService, build_rates
 from twinframe.service.instruments import InstrumentService
 from twinframe.service.memory import build_account
-from twinframe.service.rates import build_rates
 from twinframe.settings import Settings
 
 _LOG = logging.getLogger(__name__)

@@ -26,9 +26,7 @@ _QUIET = ("httpx", "httpx2", "httpcore", "httpcore2", "stevedore", "asyncio")
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record as one JSON object: time, level, logger, message, the record's extra fields,
-    error.
-    """
+    """Formats a record as one JSON object: time, level, logger, message, extra fields, error."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as JSON text; values without a JSON form are converted to text."""

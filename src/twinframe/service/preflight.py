@@ -21,7 +21,7 @@ from twinframe.hooks.installation import Installation
 from twinframe.http.routes import ROUTES
 from twinframe.service.access import check_access
 from twinframe.service.endpoints import build_endpoints
-from twinframe.service.features import check_control, check_control_store, check_hosting
+from twinframe.service.features import CONTROL, HOSTING, load_part
 from twinframe.service.sites import build_sites
 from twinframe.settings import LOOPBACK_BINDS, ServerSettings, Settings, TlsSettings
 
@@ -55,7 +55,7 @@ def find_refusals(
         lambda: check_base_path(settings.server.base_path),
         lambda: check_tls(settings.server.tls),
         lambda: check_store(installation),
-        lambda: check_hosting(installation),
+        lambda: _check_hosting(installation),
         installation.build_permission_provider,
         lambda: build_endpoints(installation),
         lambda: build_sites(installation),
@@ -63,9 +63,15 @@ def find_refusals(
     if everything:
         checks.append(installation.build_resource_types)
     if settings.control.enabled:
-        checks.append(lambda: check_control(settings))
-        checks.append(lambda: check_control_store(installation, settings.server.workers))
+        control = load_part(CONTROL)
+        checks.append(lambda: control.check_control(settings))
+        checks.append(lambda: control.check_control_store(installation, settings.server.workers))
     yield from _list_failures(checks)
+
+
+def _check_hosting(installation: Installation) -> None:
+    if installation.settings.hosting.enabled:
+        load_part(HOSTING).check_hosting(installation)
 
 
 def _list_failures(checks: Iterable[Callable[[], object]]) -> Iterator[Refusal]:
@@ -82,12 +88,13 @@ def find_control_refusals(installation: Installation, *, serves: bool = True) ->
     It opens the control store and closes it again, which creates or migrates it.
     """
     settings = installation.settings
+    control = load_part(CONTROL)
     checks: list[Callable[[], object]] = [
-        lambda: check_hosting(installation),
-        lambda: check_control_store(installation, settings.control.workers),
+        lambda: _check_hosting(installation),
+        lambda: control.check_control_store(installation, settings.control.workers),
     ]
     if serves:
-        checks += [lambda: check_control(settings), lambda: check_tls(settings.server.tls)]
+        checks += [lambda: control.check_control(settings), lambda: check_tls(settings.server.tls)]
     yield from _list_failures(checks)
 
 
@@ -238,9 +245,7 @@ def check_bind(server: ServerSettings, section: str = "Server") -> None:
 
 
 def _check_socket(path: Path, section: str) -> None:
-    """Check that the socket file can be created: gunicorn removes an existing one, even if in
-    use.
-    """
+    """Check that the socket file can be made: gunicorn removes an existing one, used or not."""
     problem = ""
     if not path.parent.is_dir():
         problem = f"there is no directory {path.parent}."

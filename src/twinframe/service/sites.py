@@ -1,6 +1,4 @@
-"""Builds the sites of plugins with their facts about the service, and checks their paths for
-conflicts.
-"""
+"""Builds the sites of plugins with their facts about the service, and checks their paths."""
 
 from __future__ import annotations
 

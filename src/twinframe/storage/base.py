@@ -224,9 +224,7 @@ class GraphSession(GraphReader):
 
     @abstractmethod
     def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
-        """Return entries of a kind in the order of their keys' code points, at most `limit`,
-        `after`.
-        """
+        """Return entries of a kind by the code points of their keys, after `after`."""
 
     @abstractmethod
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
@@ -246,9 +244,7 @@ class GraphSession(GraphReader):
         """
 
     def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
-        """Return twin id -> model id of those of these twins that exist, with one read for many ids
-        in a store that can.
-        """
+        """Return twin id -> model id of those that exist; a store may use one read for all."""
         found = ((twin_id, self.read_twin_model(twin_id)) for twin_id in twin_ids)
         return {twin_id: model_id for twin_id, model_id in found if model_id is not None}
 
@@ -260,9 +256,7 @@ class GraphSession(GraphReader):
     def read_relationship_documents(
         self, keys: Sequence[tuple[str, str]]
     ) -> Mapping[tuple[str, str], StoredDocument]:
-        """Return `read_relationship` of those that exist, by source and id; see
-        `read_twin_models`.
-        """
+        """Return `read_relationship` of those that exist, by key; see `read_twin_models`."""
         found = ((key, self.read_relationship(*key)) for key in keys)
         return {key: stored for key, stored in found if stored is not None}
 
@@ -277,9 +271,7 @@ class GraphSession(GraphReader):
                 yield TwinRecord(twin_id, model_id, stored.etag, stored.body)
 
     def iterate_relationships(self) -> Iterator[RelationshipRecord]:
-        """Yield every relationship, by the code points of its source's id, then of its own; see
-        `iterate_twins`.
-        """
+        """Yield every relationship by its source's id, then its own; see `iterate_twins`."""
         found = sorted((r.source, r.id, r.type, r.target) for r in self.scan_relationships(()))
         for source_id, relationship_id, name, target_id in found:
             stored = self.read_relationship(source_id, relationship_id)
@@ -404,9 +396,7 @@ class GraphTransaction(GraphSession):
 
     @abstractmethod
     def delete_events(self, *, up_to: int, limit: int) -> int:
-        """Delete the oldest events, up to position `up_to` and at most `limit`; return their
-        number.
-        """
+        """Delete at most `limit` of the oldest events, up to `up_to`; return their number."""
 
 
 WriteFunction = Callable[[GraphTransaction], T]
@@ -415,9 +405,7 @@ WriteFunction = Callable[[GraphTransaction], T]
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """The outcome of one `WriteFunction`: exactly one of `result` (error None) and `error`
-    counts.
-    """
+    """The outcome of one `WriteFunction`: `result`, or `error` unless that is None."""
 
     result: T | None = None
     error: BaseException | None = None

@@ -57,9 +57,7 @@ class DeclaredKinds:
         return {name: _build_plain(name, record.keys.get(name)) for name in kind.keys}
 
     def check_conditions(self, kind: str, conditions: Sequence[Condition]) -> None:
-        """Raise `ValueError` for an undeclared key or a value of a wrong type for its
-        comparison.
-        """
+        """Raise `ValueError` for an undeclared key or a value that does not fit its comparison."""
         self.find(kind)
         for condition in conditions:
             self.check_key(kind, condition.key)
@@ -91,9 +89,7 @@ class DeclaredKinds:
 
 
 def check_value(name: str, value: Key) -> None:
-    """Raise `InvalidArgument` for a value that not every store can keep, `ValueError` for no key at
-    all.
-    """
+    """`InvalidArgument` for a value that not every store can keep, `ValueError` for no key."""
     if isinstance(value, str):
         try:
             value.encode()

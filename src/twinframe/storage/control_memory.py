@@ -32,7 +32,7 @@ from twinframe.storage.control_kinds import (
     build_taken,
     check_value,
 )
-from twinframe.storage.memory_maps import FrozenMap
+from twinframe.storage.memory_state import FrozenMap
 
 Rank: TypeAlias = tuple[int, int, str]
 """A key as Python orders it: None, then integers, then texts."""
@@ -126,9 +126,7 @@ class MemoryControlSession(ControlSession):
                 yield record
 
     def _complete(self, record: Record) -> Record:
-        """Return it with the keys this store declares, which may differ from those at its
-        writing.
-        """
+        """Return it with the keys that this store declares: they may have changed since."""
         keys = {name: record.keys.get(name) for name in self._kinds.find(record.kind).keys}
         return replace(record, keys=keys)
 
@@ -229,9 +227,7 @@ class MemoryControlStore(ControlStore):
         return MemoryControlSession(self._kinds, lambda: records.tables)
 
     def write(self, functions: Sequence[ControlWriteFunction[object]]) -> Sequence[Outcome[object]]:
-        """Run the write functions one after the other on the newest state, then publish the
-        result.
-        """
+        """Run the write functions one after the other, then publish the result."""
         records = self._records
         outcomes: list[Outcome[object]] = []
         with records.turn:

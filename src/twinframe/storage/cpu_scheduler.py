@@ -48,9 +48,7 @@ class CpuScheduler:
         self._waiting: deque[_Waiter] = deque()
 
     def yield_control(self, who: object, is_over: Callable[[], bool]) -> bool:
-        """Continue at once or wait for a slot; return `is_over`, which is also checked while
-        waiting.
-        """
+        """Continue at once or wait for a slot; return `is_over`, also checked while waiting."""
         now = time.monotonic()
         with self._lock:
             held = self._holders.get(who)
@@ -89,7 +87,5 @@ class CpuScheduler:
 
 @functools.cache
 def share_scheduler(count: int) -> CpuScheduler:
-    """Return the scheduler of this process, for all its graphs; 0 is half of the CPUs, at least
-    one.
-    """
+    """Return the scheduler of this process; 0 is half of the CPUs, at least one."""
     return CpuScheduler(count or max((os.cpu_count() or 1) // 2, 1))

@@ -14,9 +14,7 @@ def build_twin_node(twin: TwinRecord, labels: frozenset[str]) -> Node:
 
 
 def build_model_node(model: ModelRecord, labels: frozenset[str]) -> Node:
-    """Build a model as a node of label `Model`; its document is that of the wire, with
-    definition.
-    """
+    """Build a model as a node of label `Model`; its document is that of the wire."""
     document: dict[str, JsonValue] = {
         "id": model.model_id,
         "displayName": orjson.loads(model.display_name),

@@ -184,9 +184,7 @@ class ReadThreads:
 
     @property
     def running(self) -> int:
-        """The number of running reads with a deadline, including those that continue after their
-        answer.
-        """
+        """The number of running reads with a deadline, also those past their answer."""
         return len(self._sessions)
 
     async def close(self) -> None:

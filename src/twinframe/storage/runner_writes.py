@@ -185,9 +185,7 @@ class WriteThread(Generic[X]):
         return loop
 
     def _withdraw_late(self) -> None:
-        """Withdraw functions that have waited too long; one timer serves all, since all wait
-        equally long.
-        """
+        """Withdraw functions that have waited too long; one timer serves all."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._timer = None
@@ -225,9 +223,7 @@ class WriteThread(Generic[X]):
             return
 
     def _collect(self) -> tuple[list[PendingWrite[X]], bool]:
-        """Return the waiting functions, after waiting for a first one; and whether more may
-        come.
-        """
+        """Return the waiting functions, after waiting for a first; and whether more may come."""
         batch: list[PendingWrite[X]] = []
         pending = self._queue.get()
         while pending is not None:

@@ -15,8 +15,7 @@ from typing import Final
 import orjson
 
 from twinframe.hooks.resource_types.base import LeaseLost
-from twinframe.hooks.resource_types.blocking import run_blocking
-from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
+from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName, run_blocking
 from twinframe.runtime.files import sync_open
 from twinframe.runtime.locks import hold_lock
 

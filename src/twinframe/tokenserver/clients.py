@@ -10,9 +10,10 @@ from pathlib import Path
 
 import orjson
 
-from twinframe.access.authentication.credentials_file import CredentialsFile, Row
-from twinframe.access.authentication.secret_hashes import (
+from twinframe.access.authentication.credentials_file import (
     NO_SECRET,
+    CredentialsFile,
+    Row,
     SecretHash,
     build_hash,
     build_secret,

@@ -6,9 +6,8 @@ import inspect
 
 from tests.house.pages.settings import PluginReference, render_reference
 from twinframe.hooks import specs
-from twinframe.hooks.drivers import load_plugin
+from twinframe.hooks.drivers import SEAMS, load_plugin
 from twinframe.hooks.manager import PROJECT, build_manager, list_hooks
-from twinframe.hooks.seams import SEAMS
 from twinframe.hooks.sections import build_section_path, read_section_class
 
 _WIDTH = 100  # columns of a line, the formatter's

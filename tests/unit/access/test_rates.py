@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinframe.access.permissions import Caller
-from twinframe.access.rate_buckets import SharedBuckets
-from twinframe.access.rates import CallerRates, Kind, build_address_name
+from twinframe.access.rates import CallerRates, Kind, SharedBuckets, build_address_name
 from twinframe.errors import QueryRateExceeded, RateExceeded
 from twinframe.settings.operations import RateLimitSettings, RateSettings
 

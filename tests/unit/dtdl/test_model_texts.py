@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.unit.dtdl.documents import model, prop
 from twinframe.dtdl import ModelFinding, ModelText, parse_model_texts, read_model_files
-from twinframe.dtdl.positions import find_positions
+from twinframe.dtdl.texts import find_positions
 from twinframe.errors import ModelParsingFailed, ModelVersionNotSupported
 
 TEXT = """{

@@ -9,9 +9,8 @@ import pytest
 
 from tests.house.pages.hooks import render_hooks_page
 from twinframe.hooks import specs
-from twinframe.hooks.drivers import load_plugins
+from twinframe.hooks.drivers import SEAMS, load_plugins
 from twinframe.hooks.manager import build_manager, list_hooks
-from twinframe.hooks.seams import SEAMS
 
 ROOT = Path(__file__).parents[3]
 

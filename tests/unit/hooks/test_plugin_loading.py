@@ -8,10 +8,17 @@ import pytest
 
 from twinframe.access.permissions import PermissionProvider
 from twinframe.errors import PluginError, SettingsError
-from twinframe.hooks.drivers import find_plugin, find_plugins, load_plugin, load_plugins
+from twinframe.hooks.drivers import (
+    PERMISSION_PROVIDER,
+    RESOURCE_TYPE,
+    STORAGE,
+    find_plugin,
+    find_plugins,
+    load_plugin,
+    load_plugins,
+)
 from twinframe.hooks.manager import build_manager, list_hooks
 from twinframe.hooks.resource_types.base import ResourceType
-from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE
 from twinframe.hooks.sections import build_plugin_sections, build_section_path, read_section_class
 from twinframe.settings import AuthorizationSettings, Section, load_settings
 

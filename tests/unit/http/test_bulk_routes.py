@@ -15,7 +15,7 @@ from twinframe.access.gate import AuditEntry, Gate
 from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.errors import StorageFull, Unauthenticated
 from twinframe.graph import Graph
-from twinframe.graph.twins.transaction_operations import OPERATION_NAMES
+from twinframe.graph.twins.transactions import OPERATION_NAMES
 from twinframe.http.application import build_application
 from twinframe.http.graph.bulk import PERMISSIONS, AnyOperation
 from twinframe.http.routes import ROUTES

@@ -11,7 +11,7 @@ import pytest
 from twinframe import errors
 from twinframe.control.http.errors import build_answer as build_control_answer
 from twinframe.errors import ConfigurationError, OperationRefused, StorageError, TwinframeError
-from twinframe.graph.transfer.jobs.documents import build_error as build_job_error
+from twinframe.graph.transfer.jobs.records import build_error as build_job_error
 from twinframe.http.errors import build_answer, build_single
 from twinframe.mcp.errors import render_failure
 

@@ -6,8 +6,7 @@ import pytest
 
 from tests.unit.http.conftest import Client
 from tests.unit.http.served_app import FakeGraph
-from twinframe.access.rate_buckets import SharedBuckets
-from twinframe.access.rates import CallerRates, Kind
+from twinframe.access.rates import CallerRates, Kind, SharedBuckets
 from twinframe.control.http.routes import CONTROL_ROUTES
 from twinframe.http.application import build_application
 from twinframe.http.rates import find_control_kind, find_kind

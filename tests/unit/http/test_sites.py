@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.http.conftest import Client
 from tests.unit.http.test_access import ACCESS, ClaimedPermissions, NamedCaller
 from twinframe.access.gate import Gate
-from twinframe.access.rate_buckets import SharedBuckets
-from twinframe.access.rates import CallerRates, Kind
+from twinframe.access.rates import CallerRates, Kind, SharedBuckets
 from twinframe.hooks.sites import Content, Site, SiteRequest, build_content
 from twinframe.http.application import build_application
 from twinframe.http.sites import SiteServer

@@ -9,8 +9,7 @@ from mcp_types import CallToolRequestParams
 
 from tests.unit.mcp.conftest import World, run
 from twinframe.access.permissions import Caller
-from twinframe.access.rate_buckets import SharedBuckets
-from twinframe.access.rates import CallerRates, Kind
+from twinframe.access.rates import CallerRates, Kind, SharedBuckets
 from twinframe.mcp.access import CURRENT_CALLER, OpenAccess
 from twinframe.mcp.calls import Calls
 from twinframe.mcp.tool import Toolbox

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.unit.model import temporal_strategies as values
 from twinframe.errors import QueryInvalid
+from twinframe.model.rendering import render_temporal
 from twinframe.model.temporal.arithmetic import (
     add_duration,
     measure_between,
@@ -47,7 +48,6 @@ from twinframe.model.temporal.parsing import (
     parse_local_date_time,
     parse_local_time,
 )
-from twinframe.model.temporal.rendering import render_temporal
 
 clocks = st.integers(-(10**15), 10**15).map(lambda clock: build_duration(clock=clock))
 near_dates = st.integers(-800_000, 3_000_000).map(Date)

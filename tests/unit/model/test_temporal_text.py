@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.unit.model import temporal_strategies as values
 from twinframe.errors import QueryInvalid
-from twinframe.model.rendering import render_json, render_text
+from twinframe.model.rendering import render_json, render_temporal, render_text
 from twinframe.model.temporal.durations import Duration, build_duration
 from twinframe.model.temporal.instants import (
     Date,
@@ -29,7 +29,6 @@ from twinframe.model.temporal.parsing import (
     parse_local_time,
     parse_time,
 )
-from twinframe.model.temporal.rendering import render_temporal
 
 
 @given(values.dates)

@@ -7,7 +7,7 @@ import pytest
 from twinframe.access.permissions import Caller
 from twinframe.access.rates import CallerRates, Kind
 from twinframe.errors import QueryRateExceeded, RateExceeded
-from twinframe.service.rates import build_buckets, build_rates
+from twinframe.service.access import build_buckets, build_rates
 from twinframe.settings import Settings
 
 VENDOR = {Kind.READ: 1000, Kind.WRITE: 1000, Kind.QUERY: 500, Kind.BULK: 100}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinframe.storage.memory_maps import FrozenMap
+from twinframe.storage.memory_state import FrozenMap
 
 KEYS = st.integers(0, 600)
 

@@ -8,7 +8,6 @@ pytest_plugins = ["pytester"]
 
 BROKEN = '''
 from twinframe.storage.memory import MemoryGraph, MemoryStore
-from twinframe.storage import memory_session
 from twinframe.testing.storage_contract import GraphStoreContract
 
 

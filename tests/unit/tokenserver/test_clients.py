@@ -123,7 +123,9 @@ def test_an_unknown_client_takes_the_work_of_a_known_one(
         compared.append(len(right))
         return compare(left, right)
 
-    monkeypatch.setattr("twinframe.access.authentication.secret_hashes.hmac.compare_digest", count)
+    monkeypatch.setattr(
+        "twinframe.access.authentication.credentials_file.hmac.compare_digest", count
+    )
     work = []
     for client_id in (made.id, rotated.id, "nobody"):
         compared.clear()

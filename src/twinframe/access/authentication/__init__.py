@@ -1,3 +1,1 @@
-"""Authenticates and authorizes callers: tokens, API keys, and the gate in front of every use
-case.
-"""
+"""Authenticates callers by tokens and API keys."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ssl
 from pathlib import Path
 
-from twinframe.access.authentication.bearer import BearerAuthenticator
-from twinframe.access.authentication.claims import TokenPolicy
 from twinframe.access.authentication.issuer import IssuerAddress, IssuerKeys
 from twinframe.access.authentication.key_cache import KeyAges, KeyCache
-from twinframe.access.authentication.key_file import KeyFile
-from twinframe.access.authentication.key_source import KeySource
+from twinframe.access.authentication.keys import KeyFile, KeySource
 from twinframe.access.authentication.port import Authenticator
-from twinframe.access.authentication.tokens import TokenVerifier
-from twinframe.access.authentication.verified import VerifiedTokens
+from twinframe.access.authentication.tokens import (
+    BearerAuthenticator,
+    TokenPolicy,
+    TokenVerifier,
+    VerifiedTokens,
+)
 from twinframe.errors import SettingsError
 from twinframe.settings import AuthenticationSettings
 

@@ -1,4 +1,4 @@
-"""An SQLite file of credentials that one process writes while several read.
+"""An SQLite file of credentials that one process writes while several read, and secret hashes.
 
 Reads are not cached, so a write counts from the next read on, in every process. A caller that
 caches checks the version first.
@@ -6,10 +6,14 @@ caches checks the version first.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +163,41 @@ def make_directory(path: Path, mode: int) -> None:
     for folder in reversed(missing):
         folder.mkdir(mode=0o755, exist_ok=True)
     path.mkdir(mode=mode, exist_ok=True)
+
+
+_SECRET_BYTES = 32
+_SALT_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SecretHash:
+    """A salt and the SHA-256 of salt and secret, stored instead of a generated secret.
+
+    A generated secret has 256 bits of randomness, so it cannot be found by trying, however fast one
+    try is: a slow hash (scrypt) would only make each request expensive. Passwords need one.
+    """
+
+    salt: bytes
+    digest: bytes
+
+    def matches(self, secret: bytes) -> bool:
+        """Whether this is the hash of the secret; compared in constant time."""
+        return hmac.compare_digest(hashlib.sha256(self.salt + secret).digest(), self.digest)
+
+
+def build_secret() -> str:
+    """Build a new secret: 64 hexadecimal digits, safe in shells and URLs."""
+    return secrets.token_hex(_SECRET_BYTES)
+
+
+def build_hash(secret: str) -> SecretHash:
+    """The hash of a generated secret under a new salt."""
+    salt = secrets.token_bytes(_SALT_BYTES)
+    return SecretHash(salt, hashlib.sha256(salt + secret.encode()).digest())
+
+
+NO_SECRET = build_hash(build_secret())
+"""The hash of a secret that no caller has.
+
+SEC: compare with it where there is no stored hash, so that it takes as long.
+"""

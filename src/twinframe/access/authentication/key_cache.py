@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from twinframe.access.authentication.compact import render_value
-from twinframe.access.authentication.key_source import KeySource
-from twinframe.access.authentication.keys import KeySet, VerificationKey
+from twinframe.access.authentication.keys import KeySet, KeySource, VerificationKey
 from twinframe.errors import Unauthenticated
 from twinframe.runtime.backoff import Backoff
 
@@ -31,9 +30,7 @@ class KeysUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KeyAges:
-    """How long keys serve, in seconds: `lifetime` until they are refreshed, `max_age` while the
-    issuer does not answer.
-    """
+    """Seconds that keys serve: `lifetime` until refreshed, `max_age` without an answer."""
 
     lifetime: float = 300.0
     max_age: float = 24 * 3600.0

@@ -1,16 +1,21 @@
-"""The public verification keys of a JWK Set."""
+"""The public verification keys of a JWK Set, the port for their source, and files as a source."""
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK, PyJWTError
 
+from twinframe.access.authentication.compact import parse_object, render_value
 from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 
@@ -157,3 +162,115 @@ def _load_jwk(public: dict[str, str], algorithm: str) -> PyJWK | None:
     if isinstance(key, RSAPublicKey) and not _MIN_RSA_BITS <= key.key_size <= _MAX_RSA_BITS:
         return None
     return jwk
+
+
+class KeySource(ABC):
+    """Returns the key to verify a token with.
+
+    `generation` grows whenever a key was withdrawn or replaced: tokens verified before must then be
+    verified again.
+    """
+
+    generation: int = 0
+
+    async def start(self) -> None:  # noqa: B027  (a source may have nothing to start)
+        """Prepare in the process that serves; never waits for an issuer, never fails."""
+
+    async def stop(self) -> None:  # noqa: B027
+        """Cancel what is under way."""
+
+    @abstractmethod
+    def touch(self) -> bool:
+        """Refresh the keys when it is time, without waiting for it.
+
+        Returns True when the known keys are still valid, and with them the tokens they verified.
+        Called for each request: it costs nothing while there is nothing to do.
+        """
+
+    @abstractmethod
+    async def find(self, kid: str | None, algorithm: str) -> VerificationKey:
+        """Return the key for a token's header; may request it from the issuer.
+
+        Raises `Unauthenticated` when there is none, or the issuer's keys are unavailable; never
+        anything else.
+        """
+
+
+_LOG: Final = logging.getLogger(__name__)
+
+_LOOK_EVERY: Final = 1.0
+
+
+class KeyFile(KeySource):
+    """The keys of a JWK Set in a file.
+
+    The file is checked for changes at most once a second. If it is removed or broken, the keys read
+    last stay valid; if it is missing at the start, there are none until it appears. An empty set
+    withdraws all keys.
+    """
+
+    def __init__(self, path: Path, steady: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._steady = steady
+        self._keys: KeySet | None = None
+        self._stamp: tuple[int, int, int] | None = None
+        self._problem = "the file was not read yet"
+        self._look_at = float("-inf")
+
+    async def start(self) -> None:
+        """Read the file, so that errors in it are logged at the start."""
+        self.touch()
+
+    def touch(self) -> bool:
+        """Read the file again if it changed, at most once a second; the cached keys are valid."""
+        now = self._steady()
+        if now >= self._look_at:
+            self._look_at = now + _LOOK_EVERY
+            self._look()
+        return True
+
+    async def find(self, kid: str | None, algorithm: str) -> VerificationKey:
+        """Return the key for a token's header, see `KeySource.find`."""
+        self.touch()
+        if self._keys is None:
+            raise Unauthenticated(f"the issuer's keys are not known: {self._problem}")
+        key = self._keys.find(kid, algorithm)
+        if key is None:
+            raise Unauthenticated(f"the file of keys has no key {render_value(kid)}")
+        return key
+
+    def _look(self) -> None:
+        try:
+            status = self._path.stat()
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if stamp != self._stamp:
+                self._take(read_keys(self._path))
+                # SEC: only now: what could not be read before may withdraw a key.
+                self._stamp = stamp
+        except (OSError, ValueError) as error:
+            if str(error) != self._problem:
+                self._problem = str(error)
+                _LOG.warning("the file of the issuer's keys is no use: %s", error)
+
+    def _take(self, keys: KeySet) -> None:
+        if self._keys is not None and keys != self._keys:
+            self.generation += 1
+            _LOG.info("the file of the issuer's keys changed: %s now", keys)
+        if not keys.keys:
+            _LOG.warning("the file of the issuer's keys has none of use: tokens are refused")
+        self._keys = keys
+        self._problem = ""
+
+
+def read_keys(path: Path) -> KeySet:
+    """Read the JWK Set in a file. Raises `OSError`, or `ValueError` for an invalid one."""
+    with path.open("rb") as file:
+        raw = file.read(MAX_SET_BYTES + 1)
+    if len(raw) > MAX_SET_BYTES:
+        raise ValueError(f"{path} is longer than {MAX_SET_BYTES} bytes")
+    try:
+        return build_key_set(parse_object(raw, str(path)))
+    except Unauthenticated as error:
+        raise ValueError(error.reason) from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None

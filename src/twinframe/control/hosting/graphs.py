@@ -23,12 +23,11 @@ from twinframe.control.hosting.slots import SharedCount
 from twinframe.control.hosting.unfinished import UnfinishedMark, is_left
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
-from twinframe.graph.background.service import BackgroundService
+from twinframe.graph.background.runner import BackgroundService
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.transfer.locations.locations import build_locations
-from twinframe.hooks.installation import Installation
-from twinframe.hooks.triple_support import build_triple_support
+from twinframe.hooks.installation import Installation, build_triple_support
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.errors import HttpError
 from twinframe.runtime.instruments.base import Instruments, Level

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from twinframe.control.hosting.catalog import HostedSettings
 from twinframe.control.hosting.slots import SharedSlots
 from twinframe.errors import StorageDamaged
-from twinframe.graph.context.service_writes import ServiceWrite
+from twinframe.graph.context.context import ServiceWrite
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import (
     WINDOWS,

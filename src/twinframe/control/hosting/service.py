@@ -38,8 +38,7 @@ from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.transfer.locations.locations import find_contested
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.resource_types.base import LeaseLost, ProvisionFailed
-from twinframe.hooks.resource_types.blocking import run_blocking
-from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
+from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName, run_blocking
 from twinframe.hooks.resource_types.prices import QUERY_CHARGE_SCALE
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.bodies import Bodies

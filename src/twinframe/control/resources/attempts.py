@@ -41,10 +41,10 @@ from twinframe.hooks.resource_types.base import (
     Provisioned,
     ProvisionFailed,
     ResourceType,
+    ResourceTypeRegistry,
 )
 from twinframe.hooks.resource_types.hosting import GraphHost
 from twinframe.hooks.resource_types.quotas import QuotaLimit
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
 from twinframe.runtime.backoff import Backoff
 from twinframe.storage.control import ControlSession, ControlTransaction

@@ -37,8 +37,8 @@ from twinframe.control.resources.reconcile_items import (
 from twinframe.control.resources.resources import OnGone
 from twinframe.control.resources.rounds import RoundIntervals, Rounds
 from twinframe.errors import TwinframeError
+from twinframe.hooks.resource_types.base import ResourceTypeRegistry
 from twinframe.hooks.resource_types.hosting import GraphHost
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
 from twinframe.runtime.backoff import Backoff
 from twinframe.runtime.leases import BEATS, LifeWatch

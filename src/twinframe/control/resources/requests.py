@@ -12,8 +12,8 @@ from typing import Final, TypeVar, cast
 from twinframe.control.records.names import parse_id, parse_name
 from twinframe.errors import ErrorDetail, InputError, LimitExceeded, ValidationFailed
 from twinframe.errors.nearest import render_hint
+from twinframe.hooks.resource_types.base import ResourceTypeRegistry
 from twinframe.hooks.resource_types.prices import Sku
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
 

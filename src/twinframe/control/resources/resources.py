@@ -42,7 +42,7 @@ from twinframe.errors import (
     ValidationFailed,
 )
 from twinframe.errors.nearest import render_hint
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.base import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
 from twinframe.storage.control import (
     MOST_VALUES,

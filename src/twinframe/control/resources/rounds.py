@@ -25,8 +25,8 @@ from twinframe.control.resources.documents import (
 from twinframe.control.resources.reconcile_items import SECOND
 from twinframe.control.resources.resources import Resources, purge
 from twinframe.errors import TwinframeError
+from twinframe.hooks.resource_types.base import ResourceTypeRegistry
 from twinframe.hooks.resource_types.hosting import GraphHost, ResourceName
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.clock import Clock, read_clock
 from twinframe.storage.control import (
     Comparison,

@@ -1,6 +1,4 @@
-"""The tables of classes and properties of DTDL v2, v3 and v4, by which `twinframe.dtdl.elements`
-parses.
-"""
+"""The tables of classes and properties of DTDL v2, v3 and v4, used by `twinframe.dtdl.elements`."""
 
 from __future__ import annotations
 
@@ -360,9 +358,7 @@ def build_language(
     strict: bool,
     schema_cycles: bool = False,
 ) -> LanguageRules:
-    """Return the rules of one version; `strict` applies v3's rules where the context leaves it
-    open.
-    """
+    """Return the rules of a version; `strict` applies v3's where the context leaves it open."""
     classes = build_classes(figures)
     schema_steps = frozenset({"elementSchema", "mapValue", "fields", "schema"})
     return LanguageRules(

@@ -64,9 +64,7 @@ def _read_place() -> str:
 
 
 def _read_fields(pid: int) -> list[str] | None:
-    """Return the fields after the program's name, which may contain anything; None if
-    unreadable.
-    """
+    """Return the fields after the program's name, which may hold anything; None if unreadable."""
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

@@ -14,8 +14,7 @@ from typing import Final
 import orjson
 
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
-from twinframe.graph.context.ports import GraphRunner
-from twinframe.graph.context.service_writes import ServiceWrite
+from twinframe.graph.context.context import GraphRunner, ServiceWrite
 from twinframe.runtime.leases import LeaseLost, LeaseState, LifeWatch
 from twinframe.storage.base import GraphSession, GraphTransaction
 

@@ -10,9 +10,10 @@ from typing import Final, Protocol
 
 from twinframe.errors import StorageError
 from twinframe.graph.background.leases import Lease, LeaseManager
-from twinframe.graph.context.ports import GraphRunner
+from twinframe.graph.context.context import GraphRunner
 from twinframe.runtime.backoff import Backoff
 from twinframe.runtime.leases import BEATS, LeaseLost
+from twinframe.settings import Settings
 from twinframe.storage.base import GraphSession
 
 _log = logging.getLogger(__name__)
@@ -198,3 +199,35 @@ class BackgroundRunner:
         failures = self._rests.get(name, (0, 0.0))[0] + 1
         rest = Backoff(_FIRST_REST, _LONGEST_REST, spread=0).build_pause(failures)
         self._rests[name] = failures, asyncio.get_running_loop().time() + rest
+
+
+_PAUSE: Final = 0.05
+
+
+class BackgroundService(BackgroundRunner):
+    """The background work of one graph in a worker, with the intervals of the settings.
+
+    It starts after the store opens, and stops before it closes.
+    """
+
+    def __init__(
+        self, runner: GraphRunner, kinds: Sequence[BackgroundTask], settings: Settings
+    ) -> None:
+        super().__init__(
+            runner,
+            kinds,
+            lease_seconds=settings.jobs.lease_seconds,
+            look_seconds=settings.jobs.look_seconds,
+        )
+
+    async def begin(self) -> None:
+        """Start, as a hook of the lifespan."""
+        self.start()
+
+    async def finish(self, seconds: float = 60.0) -> None:
+        """Wait until no work is left here or in other processes, at most this many seconds."""
+        with suppress(TimeoutError, StorageError):
+            async with asyncio.timeout(seconds):
+                while await self.check_pending():
+                    self.wake()
+                    await asyncio.sleep(_PAUSE)

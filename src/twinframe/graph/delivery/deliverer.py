@@ -15,8 +15,7 @@ from typing import Any, Final, TypeVar
 
 from twinframe.errors import EventRouteFilterInvalid, StorageError
 from twinframe.graph.background.leases import Lease, delete_lease
-from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.service_writes import ServiceWrite
+from twinframe.graph.context.context import GraphContext, ServiceWrite
 from twinframe.graph.delivery.dispatcher import KeyedDispatcher
 from twinframe.graph.delivery.endpoints import Endpoints, require_endpoint
 from twinframe.graph.delivery.reading import EventReader
@@ -102,9 +101,7 @@ class RouteKind:
         self._running: dict[str, RouteDelivery] = {}
 
     def read_levels(self) -> Mapping[Level, float]:
-        """Return the number of events in flight in this worker, and of routes that cannot send at
-        present.
-        """
+        """Return how many events are in flight here, and how many routes cannot send now."""
         dispatchers = [delivery.dispatcher for delivery in self._running.values()]
         return {
             Level.EVENTS_UNSETTLED: sum(one.unsettled for one in dispatchers),
@@ -383,9 +380,7 @@ class RouteDelivery:
         return _State(route, progress, failing, read_seen(session, self._route_id))
 
     async def _flush(self) -> bool:
-        """Store the progress if it changed; return False when a caller changed route or
-        progress.
-        """
+        """Store a changed progress; return False when a caller changed route or progress."""
         present = await self._context.runner.read(self._read_state)
         if not self._is_same(present):
             return False
@@ -473,9 +468,7 @@ class RouteDelivery:
         )
 
     async def _write(self, function: WriteFunction[T]) -> T:
-        """Run a write function of this delivery: without effect once another worker holds the
-        lease.
-        """
+        """Run a write function, without effect once another worker holds the lease."""
 
         def checked(transaction: GraphTransaction) -> T:
             self._lease.check(transaction)
@@ -484,9 +477,7 @@ class RouteDelivery:
         return await self._context.write(checked)
 
     def _build_filter(self, route: Route) -> Filter | None:
-        """Return the route's filter; None, so that nothing is sent, when it was stored by a newer
-        release with more filters.
-        """
+        """Return the route's filter; None, to send nothing, for one of a newer release."""
         try:
             return build_filter(route.filter)
         except EventRouteFilterInvalid as error:

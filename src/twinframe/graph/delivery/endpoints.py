@@ -106,9 +106,7 @@ class Endpoints:
         self._endpoints = dict(endpoints)
 
     def find(self, name: str, *, hosted: bool = False) -> Endpoint | None:
-        """Return the endpoint of this name; for a hosted graph only one that the operator offers
-        them.
-        """
+        """Return an endpoint; for a hosted graph only one that the operator offers them."""
         found = self._endpoints.get(name)
         return found if found is not None and (found.hosted or not hosted) else None
 
@@ -123,9 +121,7 @@ class Endpoints:
         return dict(zip(self._endpoints, found, strict=True))
 
     async def start(self) -> None:
-        """Do nothing: an endpoint is opened when needed, so that a broker that is down stops no
-        start.
-        """
+        """Do nothing: endpoints are opened when needed; a broker that is down stops no start."""
 
     async def stop(self) -> None:
         """Close all. No delivery is running."""

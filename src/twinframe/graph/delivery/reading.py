@@ -61,9 +61,7 @@ class EventReader:
 def read_batches(
     models: ModelCache, session: GraphSession, after: int, passes: Filter | None
 ) -> Iterator[EventBatch]:
-    """Yield all events after a position, in the state of one session, in batches of the same
-    sizes.
-    """
+    """Yield all events after a position, as one session sees them, in equal batches."""
     limit = _FIRST
     while True:
         batch = build_read(models, after, passes, limit)(session)
@@ -127,9 +125,7 @@ class ModelScope:
         self._heirs: dict[str, frozenset[str]] = {}
 
     def is_of_model(self, model_id: str, wanted: str) -> bool:
-        """Return whether the model is `wanted`, a later version, or has one of these among its
-        bases.
-        """
+        """Whether the model is `wanted`, a later version, or has one of these as a base."""
         interface = self._models.find_interface(model_id)
         own = frozenset({model_id})
         if interface is not None:

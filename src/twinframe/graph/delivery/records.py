@@ -104,9 +104,7 @@ def read_routes(session: GraphSession, *, after: str | None, limit: int) -> Sequ
 
 
 def put_route(transaction: GraphTransaction, route: Route) -> None:
-    """Create or replace a route; a new one begins with events from now on, a halted one continues
-    where it was.
-    """
+    """Create or replace a route; a new one begins now, a halted one where it was."""
     if read_route(transaction, route.id) != route:
         transaction.delete_entry(_FAILING, route.id)
         transaction.delete_entry(_SEEN, route.id)
@@ -183,9 +181,7 @@ def restart(transaction: GraphTransaction, route_id: str, position: int) -> None
 
 
 def read_failing(session: GraphSession, route_id: str) -> dict[int, int]:
-    """Return when each long-failing event failed first, by position, in nanoseconds of wall
-    time.
-    """
+    """Return when each long-failing event failed first, by position, in nanoseconds."""
     body = session.read_entry(_FAILING, route_id)
     return {} if body is None else dict(orjson.loads(body))
 
@@ -257,9 +253,7 @@ def delete_letter_again(transaction: GraphTransaction, route_id: str, position: 
 
 
 def move_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) -> int:
-    """Queue the oldest dead letters to be sent again, also of a halted route; return their
-    number.
-    """
+    """Queue the oldest dead letters again, also of a halted route; return their number."""
     found = transaction.read_entries(_DEAD + route_id, after=None, limit=limit)
     for listed in found:
         transaction.delete_entry(_DEAD + route_id, listed.key)

@@ -127,9 +127,7 @@ class OutboxKind:
 
 
 def find_end(ledger: Sequence[Stretch], old: int, most: int) -> int:
-    """Return the end of the stretches that are older than `old`, or too much with all after
-    them.
-    """
+    """Return the end of the stretches that are older than `old`, or too much with the rest."""
     end = 0
     rest = sum(stretch.size for stretch in ledger)
     for stretch in ledger:

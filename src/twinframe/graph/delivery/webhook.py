@@ -153,9 +153,7 @@ class WebhookSink(EventSink):
         self._next = 0.0
 
     async def open(self) -> None:
-        """Ask the receiver for permission, unless disabled; raise `DeliveryFailed` when it refuses
-        events.
-        """
+        """Ask the receiver for permission, unless disabled; `DeliveryFailed` if it refuses."""
         client = self._client or self._build_client()
         self._client = client
         if self._settings.handshake:
@@ -282,9 +280,7 @@ def build_key(secret: str) -> bytes:
 
 
 def build_signature(key: bytes, message_id: str, stamp: str, body: bytes) -> str:
-    """Build the signature of Standard Webhooks: `v1,` and Base64 of HMAC-SHA256 of id, time and
-    body.
-    """
+    """Build the signature of Standard Webhooks: `v1,` and Base64 of the HMAC-SHA256."""
     signed = b"%b.%b.%b" % (message_id.encode(), stamp.encode("ascii"), body)
     digest = hmac.new(key, signed, hashlib.sha256).digest()
     return f"v1,{base64.b64encode(digest).decode()}"

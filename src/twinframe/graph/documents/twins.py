@@ -107,9 +107,7 @@ def order_members(document: JsonObject, parts: Collection[str]) -> JsonObject:
 
 
 def list_parts(document: Mapping[str, JsonValue]) -> frozenset[str]:
-    """Return the names of the components of a stored twin, without its model: they have no
-    entry.
-    """
+    """Return the names of the components of a stored twin: those that have no entry."""
     metadata = cast("JsonObject", document[METADATA])
     return frozenset(x for x in document if x not in metadata and x not in _SYSTEM)
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import orjson
 
-from twinframe.model.guids import build_guid
+from twinframe.model.etags import build_guid
 from twinframe.model.patches import PatchOperation
 from twinframe.model.values import JsonValue
 

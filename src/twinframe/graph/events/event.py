@@ -147,9 +147,7 @@ def _parse_pointer(pointer: str) -> Path:
 
 
 def find_value(value: Any, path: Sequence[str]) -> Any:
-    """Return the value at a path of a JSON value, or `ABSENT`; a segment of digits may be an
-    index.
-    """
+    """Return the value at a path of a JSON value, or `ABSENT`; digits may be an index."""
     for segment in path:
         if isinstance(value, dict) and segment in value:
             value = value[segment]

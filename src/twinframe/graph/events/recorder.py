@@ -216,17 +216,13 @@ class EventRecorder:
     # --- rendered before they are recorded, for jobs --------------------------------------------
 
     def draft_twin_created(self, guid: str, twin_id: str, time: str, body: bytes) -> bytes:
-        """Render the event `guid` of a new twin; `time` is the placeholder for it in `body`, see
-        `Stamp`.
-        """
+        """Render the event of a new twin; `time` is its placeholder in `body`, see `Stamp`."""
         return render_event(EventType.TWIN_CREATE, self._source, twin_id, time, body, None, guid)
 
     def draft_relationship_created(
         self, guid: str, key: RelationshipKey, time: str, body: bytes
     ) -> bytes:
-        """Render the event `guid` of a new relationship, without its notes
-        (`render_model_notes`).
-        """
+        """Render the event of a new relationship, without its notes (`render_model_notes`)."""
         kind, subject = EventType.RELATIONSHIP_CREATE, _build_subject(key)
         return render_event(kind, self._source, subject, time, body, None, guid)
 
@@ -279,9 +275,7 @@ def build_source(settings: Settings, host: str | None = None) -> str:
 
 
 def render_model_notes(model_id: str) -> bytes:
-    """Render the notes of the event of a relationship whose source is of this model, for
-    `add_notes`.
-    """
+    """Render the notes of a relationship whose source is of this model, for `add_notes`."""
     return render_notes(_build_model_notes(model_id))
 
 

@@ -7,18 +7,19 @@ meanwhile.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 import orjson
 
+from twinframe.dtdl import Interface
+from twinframe.dtdl.outline import Element, read_elements
 from twinframe.errors import InvalidArgument, LimitExceeded, ModelNotFound
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.events.envelope import EventType
 from twinframe.graph.events.recorder import EventRecorder
 from twinframe.graph.models.uploads import Upload, parse_upload
-from twinframe.graph.models.whole_models import render_whole
 from twinframe.model.clock import render_upload_time
 from twinframe.model.ids import parse_model_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
@@ -130,7 +131,7 @@ class Models:
             for base in filter(None, map(session.read_model, interface.ancestors)):
                 found.append(base.document)
                 self._check_whole(model_id, sum(map(len, found)))
-            whole = render_whole(interface, [orjson.loads(document) for document in found])
+            whole = _render_whole(interface, [orjson.loads(document) for document in found])
             return b"%b,%b" % (render_model(record, with_definition=False)[:-1], whole[1:])
 
         return await self._context.runner.scan(read, self._context.settings.query.timeout)
@@ -300,3 +301,33 @@ def _read_behind(
     start = bisect_right(wanted, after, key=lambda each: each[0])
     found = (session.read_model(model_id) for _, model_id in wanted[start : start + limit])
     return [record for record in found if record is not None]
+
+
+_KINDS: Final = ("properties", "relationships", "components", "telemetries", "commands")
+
+
+def _render_whole(interface: Interface, documents: Sequence[Element]) -> bytes:
+    """Render a JSON object: `model`, `bases`, and a list of the contents of each kind.
+
+    `documents` are those of the interface and of its ancestors, nearest first, as their authors
+    wrote them; of elements with one name the nearest counts. SPEC: kinds and their names are those of Konnektr's answer.
+    """
+    contents = list(_merge(documents, "contents", "name"))
+    model = {**documents[0], "contents": contents}
+    if schemas := list(_merge(documents, "schemas", "@id")):
+        model["schemas"] = schemas
+    found: dict[str, object] = {"model": model, "bases": interface.ancestors}
+    for kind in _KINDS:
+        named = getattr(interface, kind)
+        found[kind] = [element for element in contents if element.get("name") in named]
+    return orjson.dumps(found)
+
+
+def _merge(documents: Iterable[Element], member: str, key: str) -> Iterator[Element]:
+    seen: set[object] = set()
+    for document in documents:
+        for element in read_elements(document.get(member)):
+            name = element.get(key)
+            if name is None or name not in seen:
+                yield element
+            seen.add(name)

@@ -81,9 +81,7 @@ class Outlines:
         return tuple(found)
 
     def render_label(self, model_id: str) -> str:
-        """Return the shortest label of a query that means this interface alone: name, or quoted
-        id.
-        """
+        """Return the shortest label that means this interface alone: name, or quoted id."""
         name = build_model_name(model_id)
         return name if self._names.get(name, 0) <= 1 else f"`{model_id}`"
 
@@ -144,9 +142,7 @@ def _build_relationship(
 def render_schema(
     schema: object, schemas: Mapping[str, Element] | None = None, depth: int = 2
 ) -> str:
-    """Render a DTDL schema as short text; named ones are looked up in `schemas`, else shown by
-    name.
-    """
+    """Render a DTDL schema as short text; `schemas` has named ones, others show their name."""
     if isinstance(schema, str):
         named = (schemas or {}).get(schema)
         return build_model_name(schema) if named is None else render_schema(named, schemas, depth)

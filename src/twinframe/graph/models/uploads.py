@@ -42,9 +42,7 @@ class Outline:
 
 
 def outline_model(document: JsonValue, size: int) -> Outline:
-    """Return the outline of a document; one that is no model has an empty id and no
-    dependencies.
-    """
+    """Return the outline of a document; one that is no model has an empty id."""
     model_id = document.get("@id") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(model_id, str):
         return Outline("", (), size)

@@ -132,9 +132,7 @@ class NameCheck:
     def check(
         self, session: GraphSession, version: int, text: str, language: Language, root: Operator
     ) -> tuple[QueryWarning, ...]:
-        """Return the warnings of a query, at most ten; raise `QueryInvalid` for the first one if
-        strict.
-        """
+        """Return the warnings of a query, at most ten; if strict, raise `QueryInvalid`."""
         mentions = [one for one in find_mentions(root) if one.name not in SYSTEM_MEMBERS]
         if not mentions:
             return ()

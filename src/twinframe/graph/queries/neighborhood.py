@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from twinframe.errors import TwinNotFound
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.tokens import Continuation
+from twinframe.graph.context.paging import Continuation
 from twinframe.model.ids import parse_twin_id
 from twinframe.model.values import JsonValue, Node, Relationship
 from twinframe.query.algebra import Direction
@@ -68,9 +68,7 @@ class _Found:
 
 @dataclass(slots=True)
 class _State:
-    """The state of a walk: hops of each twin seen, the relationships by key, how each was
-    reached.
-    """
+    """The state of a walk: hops of twins, relationships by key, and how each was reached."""
 
     hops: dict[str, int]
     crossed: dict[tuple[str, str], Relationship] = field(default_factory=dict)

@@ -1,6 +1,4 @@
-"""The use case of overviews: the models of a graph and the numbers of their twins and
-relationships.
-"""
+"""The use case of overviews: the models of a graph and how many twins each has."""
 
 from __future__ import annotations
 

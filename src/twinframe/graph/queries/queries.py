@@ -24,8 +24,7 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.paging import PageSizes
-from twinframe.graph.context.tokens import Continuation, TokenSigner
+from twinframe.graph.context.paging import Continuation, PageSizes, TokenSigner
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.graph.queries.plans import Plan, QueryPlans
 from twinframe.graph.queries.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
@@ -278,9 +277,7 @@ class Queries:
     def _take(
         self, session: GraphSession, request: _Request, found: Plan | None, publish: _Publish
     ) -> _Answer:
-        """Return the page, by the engine's plan or, when that raises `CannotRun`, by the
-        evaluator's.
-        """
+        """Return the page by the engine's plan, or on `CannotRun` by the evaluator's."""
         position, watch = request.position, request.watch
         session.watch_memory(self._context.memory.look)
         if watch is not None:
@@ -405,9 +402,7 @@ def _run_plan(
 def _build_answer(
     session: GraphSession, request: _Request, plan: Plan, rows: Sequence[JsonRow], count: int
 ) -> _Answer:
-    """Build the page of the first `count` rows; with the position where a resumable scan
-    continues.
-    """
+    """Build the page of the first `count` rows, and where a resumable scan continues."""
     position = request.position
     following = None
     # PERF: a list first; a generator here takes twice as long for a page.

@@ -68,9 +68,7 @@ class Pace:
             self._pause -= 1
 
     def add_ended(self) -> None:
-        """Record that a run on the loop was ended: the next one must wait for many short ones in a
-        thread.
-        """
+        """Record that a run on the loop was ended: many short ones in a thread must follow."""
         self._pause = min(max(self._pause * _PAUSE_GROWTH, _FIRST_PAUSE), _LONGEST_PAUSE)
         self._awaited = self._pause
 

@@ -76,9 +76,7 @@ class QueryWatch:
 
 
 def render_engine(execution: Execution) -> str:
-    """Render which engine runs a query: engines of the store, the evaluator, or both joined by
-    `+`.
-    """
+    """Render which engine runs a query: the store's, the evaluator, or both joined by `+`."""
     if execution.is_whole:
         return execution.parts[0].engine
     return "+".join([*sorted({part.engine for part in execution.parts}), _EVALUATOR])

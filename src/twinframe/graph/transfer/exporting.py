@@ -78,9 +78,7 @@ def write_graph(
 
 
 def order_models(models: Sequence[ModelRecord]) -> list[ModelRecord]:
-    """Sort models after their dependencies; among those that could come next, the least id
-    first.
-    """
+    """Sort models after their dependencies; of those that could come next the least id first."""
     known = {model.model_id: model for model in models}
     waiting: dict[str, int] = {}
     users: dict[str, list[str]] = defaultdict(list)

@@ -22,9 +22,15 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.transfer.lines import ByteSource, read_lines
+from twinframe.graph.transfer.lines import (
+    PARSED,
+    PAUSE_SECONDS,
+    ByteSource,
+    Numbered,
+    pause_for_writers,
+    read_lines,
+)
 from twinframe.graph.transfer.model_lines import ModelSection, finish_models
-from twinframe.graph.transfer.pausing import PARSED, PAUSE_SECONDS, pause_for_writers
 from twinframe.graph.transfer.progress import BEGIN, Finding, Progress, build_finding
 from twinframe.graph.transfer.relationship_lines import RelationshipChunk
 from twinframe.graph.transfer.sections import (
@@ -35,7 +41,6 @@ from twinframe.graph.transfer.sections import (
     parse_section,
 )
 from twinframe.graph.transfer.twin_lines import TwinChunk
-from twinframe.graph.transfer.values import Numbered
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
 from twinframe.runtime.backoff import Backoff
@@ -86,9 +91,7 @@ class Chunk(Protocol):
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int, part: int = 0, /
     ) -> tuple[Progress, Sequence[Finding]]:
-        """Store a part; with the last one return the progress after line `end`, and the refused
-        lines.
-        """
+        """Store a part; with the last, return the progress after line `end` and refused lines."""
         ...
 
 

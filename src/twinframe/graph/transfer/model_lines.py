@@ -15,10 +15,9 @@ from twinframe.errors import EmptyBody, ImportFileInvalid, InvalidArgument, Mode
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.documents.twins import is_source_time
 from twinframe.graph.models.uploads import Outline, cut_pieces, outline_model, parse_piece
-from twinframe.graph.transfer.pausing import PARSED, pause_for_writers
+from twinframe.graph.transfer.lines import PARSED, Numbered, pause_for_writers
 from twinframe.graph.transfer.progress import Finding, Progress, build_finding
 from twinframe.graph.transfer.sections import Header, Section
-from twinframe.graph.transfer.values import Numbered
 from twinframe.graph.twins.changes import decommission_model, write_models
 from twinframe.model.clock import render_upload_time
 from twinframe.model.ids import parse_model_id
@@ -164,9 +163,7 @@ class ModelSection:
     def _judge_again(
         self, transaction: GraphTransaction, records: Sequence[ModelRecord]
     ) -> Sequence[ModelRecord]:
-        """Return those of a part that are still new, after models changed since they were
-        validated.
-        """
+        """Return those of a part that are still new, after other models changed meanwhile."""
         new = []
         for record in records:
             stored = transaction.read_model(record.model_id)
@@ -199,9 +196,7 @@ class ModelSection:
         return replace(record, upload_time=facts.uploaded)
 
     def _build_deleted(self, session: GraphSession, moment: str) -> list[ModelRecord]:
-        """Build deleted models for the duration of the import, which give twins of them their
-        labels.
-        """
+        """Build the deleted models that give twins of them their labels during the import."""
         return [
             ModelRecord(
                 model_id=parse_model_id(one.model_id),
@@ -218,9 +213,7 @@ class ModelSection:
 
 
 def finish_models(context: GraphContext, transaction: GraphTransaction, header: Header) -> None:
-    """After the last line: decommission models as the header says, and remove deleted ones
-    again.
-    """
+    """After the last line: decommission models as the header says, and remove deleted ones."""
     for model_id, facts in header.models.items():
         record = transaction.read_model(model_id) if facts.decommissioned else None
         if record is not None and not record.decommissioned:

@@ -1,4 +1,4 @@
-"""The stored progress of an import and its refused lines, as values."""
+"""The stored progress of an import, its refused lines and its log."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import orjson
+
 from twinframe.errors import ErrorDetail, TwinframeError
 from twinframe.graph.transfer.sections import Section
+from twinframe.model.clock import Clock, render_update_time
 
 _MOST_DETAILS: Final = 10
 """The most bytes of one line in the log; there may be thousands of lines."""
@@ -80,3 +83,45 @@ def load_progress(stored: Mapping[str, Any]) -> Progress:
     """Load the progress that `Progress.render` gave."""
     section = stored["section"]
     return Progress(**{**stored, "section": Section(section) if section else None})
+
+
+_INFO: Final = "Info"
+_ERROR: Final = "Error"
+
+
+class ImportLog:
+    """Renders lines of the log of one import as NDJSON; each ends with a line feed.
+
+    SPEC: `timestamp`, `jobId`, `jobType`, `logType`, `details`. The vendor does not publish the
+    details of a refused line: here they are its section, line, id and error.
+    """
+
+    def __init__(self, job_id: str, clock: Clock) -> None:
+        self._job_id = job_id
+        self._clock = clock
+
+    def render_status(self, status: str, section: Section | None = None, **more: Any) -> bytes:
+        """Render a status of the import, or of a section of it."""
+        part = {"section": section.value} if section else {}
+        return self._render(_INFO, {**part, "status": status, **more})
+
+    def render_finding(self, finding: Finding) -> bytes:
+        """Render a refused line."""
+        return self._render(_ERROR, finding.render())
+
+    def render_failure(self, code: str, message: str, details: list[dict[str, str]]) -> bytes:
+        """Render the failure of the import."""
+        error: dict[str, Any] = {"code": code, "message": message}
+        if details:
+            error["details"] = details
+        return self._render(_ERROR, {"status": "Failed", "error": error})
+
+    def _render(self, kind: str, details: Mapping[str, Any]) -> bytes:
+        line = {
+            "timestamp": render_update_time(self._clock()),
+            "jobId": self._job_id,
+            "jobType": "Import",
+            "logType": kind,
+            "details": details,
+        }
+        return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

@@ -21,20 +21,17 @@ from twinframe.graph.documents.twins import ID as TWIN_ID
 from twinframe.graph.documents.twins import JsonObject
 from twinframe.graph.events.envelope import add_notes
 from twinframe.graph.events.recorder import render_model_notes
-from twinframe.graph.transfer.pausing import RENDERED, pause_for_writers
+from twinframe.graph.transfer.lines import LINE_ERRORS, RENDERED, Numbered, pause_for_writers
 from twinframe.graph.transfer.progress import Finding, Progress, build_finding
-from twinframe.graph.transfer.restoring import restore_relationship
+from twinframe.graph.transfer.restoring import Stamp, restore_relationship
 from twinframe.graph.transfer.sections import Header, Section
-from twinframe.graph.transfer.values import LINE_ERRORS, Numbered
 from twinframe.graph.twins.changes import find_job_recorder, write_relationships
-from twinframe.graph.twins.drafts import Stamp
-from twinframe.graph.twins.relationship_commands import (
+from twinframe.graph.twins.relationships import (
     RelationshipJudge,
     parse_relationship_key,
 )
 from twinframe.model.clock import render_update_time
-from twinframe.model.etags import render_etag
-from twinframe.model.guids import iterate_guids
+from twinframe.model.etags import iterate_guids, render_etag
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction, RelationshipRecord
 

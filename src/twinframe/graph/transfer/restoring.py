@@ -7,7 +7,8 @@ contents are validated elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+import secrets
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import orjson
@@ -29,6 +30,27 @@ from twinframe.graph.documents.twins import (
 from twinframe.model.etags import build_etag
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import RelationshipRecord, TwinRecord
+
+_LENGTH: Final = len("2024-01-31T12:00:00.1234567Z")
+
+
+class Stamp:
+    """Stands for the time of a write in pre-rendered texts; it is as long as a time.
+
+    PERF: in the transaction, for which all writers wait, each time is filled in by one replacement.
+    SEC: of 112 random bits, and secret: no other document contains it.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self) -> None:
+        self.text = secrets.token_hex(_LENGTH // 2)
+
+    def fill(self, texts: Iterable[bytes], time: str) -> list[bytes]:
+        """Return the texts with the time, as `render_update_time` gives it, in its place."""
+        stamp, moment = self.text.encode("ascii"), time.encode("ascii")
+        return [text.replace(stamp, moment) for text in texts]
+
 
 # SEC: it becomes a response header.
 _ETAG: Final = re.compile(r'W/"[\x21\x23-\x7e]{1,128}"')

@@ -21,17 +21,14 @@ from twinframe.graph.documents.twins import (
     list_parts,
     parse_twin_body,
 )
-from twinframe.graph.transfer.pausing import RENDERED, pause_for_writers
+from twinframe.graph.transfer.lines import LINE_ERRORS, RENDERED, Numbered, pause_for_writers
 from twinframe.graph.transfer.progress import Finding, Progress, build_finding
-from twinframe.graph.transfer.restoring import restore_twin
+from twinframe.graph.transfer.restoring import Stamp, restore_twin
 from twinframe.graph.transfer.sections import Header, Section
-from twinframe.graph.transfer.values import LINE_ERRORS, Numbered
 from twinframe.graph.twins.changes import find_job_recorder, write_twins
-from twinframe.graph.twins.drafts import Stamp
-from twinframe.graph.twins.twin_commands import require_found, require_own
+from twinframe.graph.twins.twins import require_found, require_own
 from twinframe.model.clock import render_update_time
-from twinframe.model.etags import render_etag
-from twinframe.model.guids import iterate_guids
+from twinframe.model.etags import iterate_guids, render_etag
 from twinframe.model.ids import parse_twin_id
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction, TwinRecord

@@ -24,8 +24,8 @@ from twinframe.graph.documents.relationships import ID as RELATIONSHIP_ID
 from twinframe.graph.documents.relationships import SOURCE
 from twinframe.graph.documents.twins import ID as TWIN_ID
 from twinframe.graph.twins.commands import Command, run_command
-from twinframe.graph.twins.relationship_commands import parse_put_relationship
-from twinframe.graph.twins.twin_commands import parse_put_twin
+from twinframe.graph.twins.relationships import parse_put_relationship
+from twinframe.graph.twins.twins import parse_put_twin
 from twinframe.model.etags import parse_put_condition
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings

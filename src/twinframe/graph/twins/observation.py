@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
-from twinframe.graph.context.context import GraphContext
-from twinframe.graph.context.ports import GraphRunner
+from twinframe.graph.context.context import GraphContext, GraphRunner
 from twinframe.graph.context.write_clock import WriteClock
 from twinframe.graph.models.models import Models
 from twinframe.graph.twins.relationships import Relationships

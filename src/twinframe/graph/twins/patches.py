@@ -68,9 +68,7 @@ class TwinPatch:
             self.touched.add(name)
 
     def finish(self) -> JsonObject:
-        """Return the whole document, with its members in the stored order and still its old
-        etag.
-        """
+        """Return the document with its members in the stored order and still its old etag."""
         self._metadata[TOUCHED] = self._now
         return order_members(self._document, self._parts)
 

@@ -11,8 +11,8 @@ from twinframe.errors import LimitExceeded
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.twins.changes import remove_relationship, remove_twin
 from twinframe.graph.twins.commands import run_command
-from twinframe.graph.twins.relationship_commands import require_relationship
-from twinframe.graph.twins.twin_commands import require_twin
+from twinframe.graph.twins.relationships import require_relationship
+from twinframe.graph.twins.twins import require_twin
 from twinframe.model.etags import Condition, parse_condition
 from twinframe.model.ids import parse_twin_id
 from twinframe.storage.base import GraphSession, GraphTransaction
@@ -67,9 +67,7 @@ class RemoveTwin:
 
 
 def read_relationship_keys(session: GraphSession, twin_id: str, most: int) -> list[Key]:
-    """Return source and id of at most `most` relationships of a twin, outgoing ones first, each
-    once.
-    """
+    """Return source and id of at most `most` relationships of a twin, outgoing ones first."""
     outgoing = session.read_relationships(twin_id, name=None, after=None, limit=most)
     # NOTE: a listing's key is not the relationship's id in every store; the document has it.
     keys = dict.fromkeys(_read_key(listed.item.body) for listed in outgoing)

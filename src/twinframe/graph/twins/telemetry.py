@@ -1,6 +1,4 @@
-"""The use case of telemetry: validates a message and puts it into the outbox, from which it is
-delivered.
-"""
+"""The use case of telemetry: validates a message and puts it into the outbox for delivery."""
 
 from __future__ import annotations
 

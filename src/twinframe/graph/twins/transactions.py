@@ -1,13 +1,16 @@
 """The use case of transactions: several writes of twins and relationships, all of them or none.
 
-They include no uploads of models, whose parsing would keep all other writers waiting.
+An operation is an object: `op` names it, its further members are path, headers and body of its
+single call. None uploads models, whose parsing would keep all other writers waiting.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from twinframe.errors import (
     InvalidArgument,
@@ -16,11 +19,186 @@ from twinframe.errors import (
     StorageError,
     TwinframeError,
 )
+from twinframe.errors.nearest import find_nearest
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.twins.transaction_operations import Operation, parse_operation
+from twinframe.graph.twins.commands import Command
+from twinframe.graph.twins.relationships import (
+    parse_delete_relationship,
+    parse_patch_relationship,
+    parse_put_relationship,
+)
+from twinframe.graph.twins.twins import (
+    parse_delete_twin,
+    parse_patch_component,
+    parse_patch_twin,
+    parse_put_twin,
+)
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
-from twinframe.storage.base import GraphTransaction
+from twinframe.storage.base import GraphTransaction, StoredDocument
+
+_JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """One parsed operation: its name, such as `patchTwin`, and its command."""
+
+    name: str
+    command: Command[StoredDocument | None]
+
+
+class _Members:
+    """The members of one operation, by their names in its form."""
+
+    def __init__(self, members: _JsonObject, max_operations: int) -> None:
+        self._members = members
+        self.max_operations = max_operations
+
+    def id(self, name: str) -> str:
+        value = self._members.get(name)
+        if not isinstance(value, str):
+            raise InvalidArgument(f"{name} is needed, and must be a string.")
+        return value
+
+    def tag(self, name: str) -> str | None:
+        value = self._members.get(name)
+        if value is not None and not isinstance(value, str):
+            raise InvalidArgument(f"{name} must be a string, or left out.")
+        return value
+
+    def body(self, name: str) -> JsonValue:
+        if name not in self._members:
+            raise InvalidArgument(f"{name} is needed.")
+        return self._members[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """An operation's members except `op`, and the function that builds its command."""
+
+    members: tuple[str, ...]
+    parse: Callable[[_Members], Command[StoredDocument | None]]
+
+
+def _parse_put_twin(read: _Members) -> Command[StoredDocument | None]:
+    return parse_put_twin(
+        read.id("twinId"), read.body("document"), read.tag("ifNoneMatch"), read.tag("ifMatch")
+    )
+
+
+def _parse_patch_twin(read: _Members) -> Command[StoredDocument | None]:
+    return parse_patch_twin(
+        read.id("twinId"),
+        read.body("patch"),
+        read.tag("ifMatch"),
+        max_operations=read.max_operations,
+    )
+
+
+def _parse_delete_twin(read: _Members) -> Command[StoredDocument | None]:
+    return parse_delete_twin(read.id("twinId"), read.tag("ifMatch"))
+
+
+def _parse_patch_component(read: _Members) -> Command[StoredDocument | None]:
+    return parse_patch_component(
+        read.id("twinId"),
+        read.id("component"),
+        read.body("patch"),
+        read.tag("ifMatch"),
+        max_operations=read.max_operations,
+    )
+
+
+def _parse_put_relationship(read: _Members) -> Command[StoredDocument | None]:
+    return parse_put_relationship(
+        read.id("sourceId"),
+        read.id("relationshipId"),
+        read.body("document"),
+        read.tag("ifNoneMatch"),
+        read.tag("ifMatch"),
+    )
+
+
+def _parse_patch_relationship(read: _Members) -> Command[StoredDocument | None]:
+    return parse_patch_relationship(
+        read.id("sourceId"),
+        read.id("relationshipId"),
+        read.body("patch"),
+        read.tag("ifMatch"),
+        max_operations=read.max_operations,
+    )
+
+
+def _parse_delete_relationship(read: _Members) -> Command[StoredDocument | None]:
+    return parse_delete_relationship(
+        read.id("sourceId"), read.id("relationshipId"), read.tag("ifMatch")
+    )
+
+
+_EDGE: Final = ("sourceId", "relationshipId")
+_FORMS: Final[Mapping[str, _Form]] = MappingProxyType(
+    {
+        "putTwin": _Form(("twinId", "document", "ifNoneMatch", "ifMatch"), _parse_put_twin),
+        "patchTwin": _Form(("twinId", "patch", "ifMatch"), _parse_patch_twin),
+        "deleteTwin": _Form(("twinId", "ifMatch"), _parse_delete_twin),
+        "patchComponent": _Form(
+            ("twinId", "component", "patch", "ifMatch"), _parse_patch_component
+        ),
+        "putRelationship": _Form(
+            (*_EDGE, "document", "ifNoneMatch", "ifMatch"), _parse_put_relationship
+        ),
+        "patchRelationship": _Form((*_EDGE, "patch", "ifMatch"), _parse_patch_relationship),
+        "deleteRelationship": _Form((*_EDGE, "ifMatch"), _parse_delete_relationship),
+    }
+)
+
+OPERATION_NAMES: Final = tuple(_FORMS)
+"""The forms of operations, by their `op`."""
+
+
+def _parse_operation(index: int, element: JsonValue, *, max_operations: int) -> _Operation:
+    """Parse the operation at `index`; a patch of it may have `max_operations`.
+
+    `OperationRefused`.
+    """
+    name = "?"
+    try:
+        if not isinstance(element, dict):
+            raise InvalidArgument('An operation is a JSON object, such as {"op": "deleteTwin"}.')
+        name = _parse_name(element)
+        form = _FORMS[name]
+        _check_members(element, form)
+        return _Operation(name, form.parse(_Members(element, max_operations)))
+    except TwinframeError as error:
+        raise OperationRefused(index, name, error) from error
+
+
+def _parse_name(element: _JsonObject) -> str:
+    name = element.get("op")
+    if isinstance(name, str) and name in _FORMS:
+        return name
+    raise InvalidArgument(
+        f"op must be one of {', '.join(_FORMS)}{_build_end(name, OPERATION_NAMES)}"
+    )
+
+
+def _check_members(element: _JsonObject, form: _Form) -> None:
+    for name in element:
+        if name != "op" and name not in form.members:
+            known = ", ".join(form.members)
+            raise InvalidArgument(
+                f"It has no member {name[:100]!a}, only {known}{_build_end(name, form.members)}"
+            )
+
+
+def _build_end(name: JsonValue, known: tuple[str, ...]) -> str:
+    """Return the end of a sentence: the nearest of the known names, or its full stop."""
+    if not isinstance(name, str):
+        return "."
+    nearest = find_nearest(name, known)
+    return f"; did you mean {nearest}?" if nearest else "."
+
 
 # PERF: an operation, and each change of a patch, takes 3 to 6 us to parse; more than this many are
 # parsed in a thread.
@@ -38,7 +216,7 @@ class Transactions:
         """Return the limits of one transaction."""
         return self._context.settings.bulk
 
-    async def parse(self, body: JsonValue) -> Sequence[Operation]:
+    async def parse(self, body: JsonValue) -> Sequence[_Operation]:
         """Parse the operations of `{"operations": [...]}`, each valid by itself, without reading
         the graph.
 
@@ -49,7 +227,7 @@ class Transactions:
             return await asyncio.to_thread(self._parse, elements)
         return self._parse(elements)
 
-    async def run(self, operations: Sequence[Operation]) -> list[str | None]:
+    async def run(self, operations: Sequence[_Operation]) -> list[str | None]:
         """Apply the operations in order, each on the result of those before; return the new etags.
 
         An etag is None for a deleted document. Nothing is changed on any error: `OperationRefused`
@@ -93,10 +271,10 @@ class Transactions:
             )
         return elements
 
-    def _parse(self, elements: Sequence[JsonValue]) -> Sequence[Operation]:
+    def _parse(self, elements: Sequence[JsonValue]) -> Sequence[_Operation]:
         most = self._context.settings.graph.max_patch_operations
         return [
-            parse_operation(index, element, max_operations=most)
+            _parse_operation(index, element, max_operations=most)
             for index, element in enumerate(elements)
         ]
 

@@ -36,9 +36,7 @@ class DeliveryFailed(TwinframeError):
 
 
 class DeliveryRefused(TwinframeError):
-    """The endpoint will never accept this event: it is not sent again, and becomes a dead
-    letter.
-    """
+    """The endpoint will never accept this event: it is not sent again but a dead letter."""
 
     code = "DeliveryRefused"
 

@@ -7,13 +7,20 @@ The provisioner calls the handlers under a lease.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from twinframe.errors import ErrorDetail, TwinframeError, ValidationFailed
+from twinframe.errors import (
+    ErrorDetail,
+    InvalidArgument,
+    PluginError,
+    TwinframeError,
+    ValidationFailed,
+)
+from twinframe.errors.nearest import render_hint
 from twinframe.hooks.resource_types.hosting import GraphHost, ResourceName
 from twinframe.hooks.resource_types.prices import Price, Sku
 from twinframe.hooks.resource_types.quotas import QuotaLimit
@@ -159,3 +166,32 @@ class ResourceType(ABC):
                     for finding in findings
                 ),
             ) from error
+
+
+class ResourceTypeRegistry:
+    """Finds a type by its wire name. Two types of one name are refused."""
+
+    def __init__(self, types: Iterable[ResourceType]) -> None:
+        """Raises `PluginError` naming both classes when a name is taken twice."""
+        self._types: dict[str, ResourceType] = {}
+        for item in types:
+            taken = self._types.setdefault(item.name, item)
+            if taken is not item:
+                raise PluginError(
+                    f"The resource type {item.name} is brought by {_render_class(taken)} and by "
+                    f"{_render_class(item)}. Uninstall the plugin of one of them."
+                )
+
+    def find(self, name: str) -> ResourceType:
+        """Return the type of this name. Raises `InvalidArgument` with the nearest known name."""
+        if (found := self._types.get(name)) is not None:
+            return found
+        hint = render_hint(name, self._types)
+        raise InvalidArgument(f"There is no resource type {name!r}. {hint}")
+
+    def __iter__(self) -> Iterator[ResourceType]:
+        return iter(self._types.values())
+
+
+def _render_class(item: ResourceType) -> str:
+    return f"{type(item).__module__}.{type(item).__qualname__}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import QuotaLimit
@@ -56,9 +57,7 @@ class GraphHost(Protocol):
         """Create the graph's store if there is none. Existing data are kept."""
 
     async def publish(self, graph: HostedGraph) -> str:
-        """Serve the graph with these settings from now on, whether it was served before; return its
-        address.
-        """
+        """Serve the graph with these settings from now on; return its address."""
 
     async def unpublish(self, name: ResourceName, fence: int) -> None:
         """Stop serving it; without effect when it is not served."""
@@ -67,9 +66,29 @@ class GraphHost(Protocol):
         """Remove its data and backups; without effect when there are none."""
 
     async def check(self, graph: HostedGraph) -> str | None:
-        """Return the fault of a graph that should be served with these settings; None if there is
-        none.
-        """
+        """Return the fault of a graph that should be served so; None if there is none."""
 
     async def list_names(self) -> Sequence[ResourceName]:
         """List all names for which anything exists: data, backups or an address."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def run_blocking(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `call` in a thread; when cancelled, end only after it has ended.
+
+    Otherwise the next handler could begin while the thread is still running.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        running.exception()  # read, so that asyncio does not warn about it
+        raise cancelled
+    return running.result()

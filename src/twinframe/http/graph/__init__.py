@@ -1,3 +1,1 @@
-"""Responders of the data plane: they parse the request, call a use case of `twinframe.graph` and
-write the answer.
-"""
+"""Responders of the data plane: they parse the request, call a use case and write the answer."""

@@ -1,6 +1,4 @@
-"""Pydantic shapes of the bodies of event routes and events beyond the vendor's, for the OpenAPI
-document.
-"""
+"""Pydantic shapes of event bodies beyond the vendor's, for the OpenAPI document only."""
 
 from __future__ import annotations
 

@@ -218,9 +218,7 @@ class EventBytes:
         self._has_begun = False
 
     async def read(self) -> bytes:
-        """Return the next event, or a keep-alive comment; empty when the service ends the
-        stream.
-        """
+        """Return the next event, or a keep-alive comment; empty at the stream's end."""
         if not self._has_begun:
             self._has_begun = True
             return _PROLOGUE
@@ -267,9 +265,7 @@ def render_letter(letter: DeadLetter) -> bytes:
 
 
 def render_followed(followed: Followed) -> bytes:
-    """SPEC: HTML, server-sent events: an `id` without data updates the last id and fires no
-    event.
-    """
+    """SPEC: HTML, server-sent events: an `id` without data fires no event."""
     parts = []
     if followed.missed != 0:
         missed = b"null" if followed.missed is None else b"%d" % followed.missed

@@ -43,9 +43,7 @@ class Limits:
 
     @property
     def sweep_seconds(self) -> float:
-        """Return the seconds between checks of the connections: at most a quarter of a limit
-        late.
-        """
+        """Return the seconds between checks of connections: at most a quarter of a limit."""
         shortest = min(
             self.header_seconds, self.body_seconds, self.idle_seconds, self.write_seconds
         )

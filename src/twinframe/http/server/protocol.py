@@ -14,7 +14,13 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
-from twinframe.http.server.connections import ConnectionTable, is_delivered, read_address
+from twinframe.http.server.connections import (
+    ConnectionTable,
+    Followers,
+    ReadPacer,
+    is_delivered,
+    read_address,
+)
 from twinframe.http.server.framing import (
     BODY_LARGE,
     BUSY,
@@ -33,7 +39,6 @@ from twinframe.http.server.framing import (
     build_limits,
     check_head,
 )
-from twinframe.http.server.pacing import Followers, ReadPacer
 from twinframe.runtime.memory import Hold, MemoryAccount, Part
 from twinframe.settings import ServerSettings
 

@@ -65,9 +65,7 @@ def approximate(months: Amount, days: Amount, clock: Amount) -> Duration:
 
 
 def build_amount(value: float) -> Amount:
-    """Return the exact amount that a number spells: 0.1 is a tenth, not the nearest binary
-    float.
-    """
+    """Return the exact amount that a number spells: 0.1 is a tenth, not the nearest float."""
     if isinstance(value, int):
         return value
     try:

@@ -104,9 +104,7 @@ UTC: Zone = 0
 
 
 def build_date(year: int, month: int = 1, day: int = 1) -> Date:
-    """Build a date by its year (astronomical, ±999,999,999), month and day; an invalid one is
-    refused.
-    """
+    """Build a date by year (astronomical, ±999,999,999), month and day, or refuse it."""
     return Date(build_day(year, month, day))
 
 
@@ -122,9 +120,7 @@ def build_local_time(
 
 
 def split_instant(nanoseconds: int) -> LocalDateTime:
-    """Return the date and time at `nanoseconds` since 1970-01-01T00:00, within the supported
-    years.
-    """
+    """Return the date and time at `nanoseconds` since 1970, within the supported years."""
     days, rest = divmod(nanoseconds, NANOSECONDS_OF_DAY)
     return LocalDateTime(Date(check_day(days)), LocalTime(rest))
 

@@ -24,9 +24,7 @@ _EARLIEST, _LATEST = 2, 3_652_058  # ordinals, a day inside of the range of `dat
 
 
 def parse_offset(text: str) -> int:
-    """Parse `Z`, `+hh`, `+hh:mm`, `+hhmm` or `+hh:mm:ss`, at most 18 hours, to seconds east of
-    UTC.
-    """
+    """Parse `Z`, `+hh`, `+hh:mm`, `+hhmm` or `+hh:mm:ss`, at most 18 hours, to seconds."""
     if text in {"Z", "z"}:
         return 0
     found = _OFFSET.fullmatch(text)
@@ -52,9 +50,7 @@ def render_offset(offset: int) -> str:
 
 
 def parse_zone_name(text: str) -> str:
-    """Return the name of an existing zone, blanks read as underscores; else an error with the
-    nearest.
-    """
+    """Return the name of an existing zone, blanks as underscores; else the nearest in an error."""
     name = text.replace(" ", "_")
     if name in _read_names():
         return name
@@ -62,9 +58,7 @@ def parse_zone_name(text: str) -> str:
 
 
 def find_offset(zone: str, moment: int) -> int:
-    """Return the seconds east of UTC in a named zone at `moment` seconds since
-    1970-01-01T00:00Z.
-    """
+    """Return the seconds east of UTC in a named zone at `moment` seconds since 1970."""
     return _read_offset(zone, *_bring_within_rules(moment), is_local=False)
 
 

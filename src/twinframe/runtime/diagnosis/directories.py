@@ -101,9 +101,7 @@ def find_problem(base: Path, path: Path) -> str:
 
 
 def read_file_system(path: Path, mounts: Path = _MOUNTS) -> str:
-    """Return the kind of file system that `path` is on, as the kernel names it; empty if
-    unknown.
-    """
+    """Return the kind of file system of `path` as the kernel names it; empty if unknown."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

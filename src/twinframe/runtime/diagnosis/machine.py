@@ -41,9 +41,7 @@ def check_libraries(needed: Sequence[str] = _SERVING) -> Iterator[Finding]:
 
 
 def check_plugins(core: str, plugins: Sequence[tuple[str, str]]) -> Iterator[Finding]:
-    """Check that this project's plugins are of the core's release; `plugins` are (name,
-    version).
-    """
+    """Check that this project's plugins are of the core's release, given (name, version)."""
     for name, found in plugins:
         if name.startswith("twinframe-") and found != core:
             yield build_warning(

@@ -9,11 +9,15 @@ PERF: an observation is written to mapped memory, 1 to 2 us for each of its numb
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import os
+import resource
+import sys
 import threading
 import weakref
 from collections import Counter as Tally
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -30,11 +34,68 @@ from twinframe.runtime.instruments.base import (
     Level,
     QueryRun,
     RoutesGauged,
+    RouteStanding,
     Write,
 )
-from twinframe.runtime.instruments.process import read_process
-from twinframe.runtime.instruments.route_gauges import OTHER, RouteGauges
 from twinframe.runtime.instruments.slots import Slot
+
+_MOST_NAMED: Final = 1000
+_OTHER: Final = "(other)"
+
+_GAUGES: Final = {
+    "event_route_behind": "Events that a route has not come to yet",
+    "event_route_dead_letters": "Dead letters that are kept of a route",
+    "event_route_failing": "1 for a route whose endpoint does not take events now",
+}
+
+_Pair: TypeAlias = tuple[str, str]
+
+
+class _RouteGauges:
+    """Sets the gauges of each route.
+
+    SEC: ids of routes are chosen by their writers: only a limited number is named in labels.
+    `build_gauge` makes a gauge of a name, a help text, a mode for several workers and its labels.
+    `name_graph` returns the label of a hosted graph: its id, or `_OTHER`.
+    """
+
+    def __init__(
+        self,
+        build_gauge: Callable[[str, str, str, list[str]], Any],
+        name_graph: Callable[[str], str],
+    ) -> None:
+        self._name_graph = name_graph
+        # NOTE: each worker reads for itself; the latest reading is right.
+        self._gauges = [
+            build_gauge(name, text, "livemostrecent", ["graph", "route"])
+            for name, text in _GAUGES.items()
+        ]
+        self._named: set[_Pair] = set()
+
+    def set(self, standings: Iterable[RouteStanding], graphs: Iterable[str]) -> None:
+        """Set the state of the routes; missing routes of these graphs were deleted."""
+        seen = {*graphs, _OTHER}
+        totals = [
+            collections.Counter({pair: 0 for pair in self._named if pair[0] in seen})
+            for _ in _GAUGES
+        ]
+        for standing in standings:
+            pair = self._name(standing)
+            for total, value in zip(totals, standing[2:], strict=True):
+                total[pair] += int(value)
+        for gauge, total in zip(self._gauges, totals, strict=True):
+            for pair, value in total.items():
+                gauge.labels(*pair).set(value)
+
+    def _name(self, standing: RouteStanding) -> _Pair:
+        pair = (standing.graph, standing.route)
+        if pair in self._named:
+            return pair
+        if len(self._named) >= _MOST_NAMED or self._name_graph(standing.graph) == _OTHER:
+            pair = (_OTHER, _OTHER)
+        self._named.add(pair)
+        return pair
+
 
 DIRECTORY_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -169,7 +230,7 @@ class Metrics(Instruments):
             ).labels()
             for level, text in _LEVELS.items()
         }
-        self._route_gauges = RouteGauges(self._gauge, self._name_graph)
+        self._route_gauges = _RouteGauges(self._gauge, self._name_graph)
         names = {
             "cpu_seconds": "Processor seconds that the worker has used",
             "resident_bytes": "Memory of the worker",
@@ -192,9 +253,9 @@ class Metrics(Instruments):
         key = (route, method, status)
         found = self._requests.get(key)
         if found is None:
-            shown = method if method in _METHODS else OTHER
-            labels = (route or OTHER, shown)
-            found = self._requests[key if shown != OTHER else (route, OTHER, status)] = (
+            shown = method if method in _METHODS else _OTHER
+            labels = (route or _OTHER, shown)
+            found = self._requests[key if shown != _OTHER else (route, _OTHER, status)] = (
                 self._request_count.labels(*labels, str(status)),
                 self._request_seconds.labels(*labels),
             )
@@ -263,7 +324,7 @@ class Metrics(Instruments):
             child.set(total[level])
         standings = [standing for kept in routes for standing in kept.read_standings()]
         self._route_gauges.set(standings, {kept.graph for kept in routes})
-        for name, value in read_process().items():
+        for name, value in _read_process().items():
             self._process[name].set(value)
 
     def render(self) -> bytes:
@@ -296,7 +357,7 @@ class Metrics(Instruments):
         names = self._graph_names
         if graph and graph not in names and len(names) < self._max_graphs:
             names.add(graph)
-        return graph if not graph or graph in names else OTHER
+        return graph if not graph or graph in names else _OTHER
 
     def _counter(self, name: str, text: str, labels: Any = ()) -> _Family:
         return _Family(Counter(f"twinframe_{name}", text, labels, registry=self._registry))
@@ -321,3 +382,24 @@ class _Family:
 
     def labels(self, *labels: str) -> Child:
         return self._metric.labels(*labels) if labels else self._metric
+
+
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_STATM: Final = Path("/proc/self/statm")
+_FILES: Final = Path("/proc/self/fd")
+
+
+def _read_process() -> Mapping[str, float]:
+    """Return what this process uses now, without what the system does not report."""
+    used = os.times()
+    found: dict[str, float] = {
+        "cpu_seconds": used.user + used.system,
+        "threads": threading.active_count(),
+        "max_fds": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+    }
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            found["resident_bytes"] = int(_STATM.read_text().split()[1]) * _PAGE
+        with contextlib.suppress(OSError):
+            found["open_fds"] = sum(1 for _ in _FILES.iterdir())
+    return found

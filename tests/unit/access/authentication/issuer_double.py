@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 import httpx2
 
 from tests.unit.access.authentication.token_factory import TokenFactory
-from twinframe.access.authentication.bearer import BearerAuthenticator
-from twinframe.access.authentication.claims import TokenPolicy
 from twinframe.access.authentication.issuer import IssuerAddress, IssuerKeys
 from twinframe.access.authentication.key_cache import KeyAges, KeyCache
-from twinframe.access.authentication.tokens import TokenVerifier
-from twinframe.access.authentication.verified import VerifiedTokens
+from twinframe.access.authentication.tokens import (
+    BearerAuthenticator,
+    TokenPolicy,
+    TokenVerifier,
+    VerifiedTokens,
+)
 
 
 @dataclass

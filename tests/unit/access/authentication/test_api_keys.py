@@ -20,8 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinframe.access.authentication.api_keys import ApiKeyAuthenticator
-from twinframe.access.authentication.api_keys_store import ApiKeys, parse_key
+from twinframe.access.authentication.api_keys import ApiKeyAuthenticator, ApiKeys, parse_key
 from twinframe.access.authentication.port import MISSING
 from twinframe.access.permissions import Caller
 from twinframe.errors import NotFound, StorageError, Unauthenticated
@@ -136,7 +135,9 @@ def test_an_unknown_id_is_compared_as_a_known_one_is(
         compared.append(len(left))
         return compare(left, right)
 
-    monkeypatch.setattr("twinframe.access.authentication.secret_hashes.hmac.compare_digest", record)
+    monkeypatch.setattr(
+        "twinframe.access.authentication.credentials_file.hmac.compare_digest", record
+    )
     for key_id in (key.id, "0" * 16):
         refusal(authenticator, f"tfk_{key_id}_{'0' * 64}")
     assert compared == [32, 32]
@@ -296,7 +297,7 @@ def test_what_a_worker_remembers_of_keys_is_bounded(
 WRITER = """
 import sys
 from pathlib import Path
-from twinframe.access.authentication.api_keys_store import ApiKeys
+from twinframe.access.authentication.api_keys import ApiKeys
 keys = ApiKeys(Path(sys.argv[1]))
 while True:
     print(keys.create("more", ["digitaltwins/read"])[1], flush=True)

@@ -11,9 +11,9 @@ from tests.unit.access.authentication.issuer_double import (
     build_key_cache,
 )
 from tests.unit.access.authentication.token_factory import TokenFactory
-from twinframe.access.authentication.bearer import read_bearer
 from twinframe.access.authentication.key_cache import KeyAges
 from twinframe.access.authentication.port import MISSING, AnyOf
+from twinframe.access.authentication.tokens import read_bearer
 from twinframe.errors import Unauthenticated
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from tests.unit.access.authentication.issuer_double import FakeClock
 from tests.unit.access.authentication.token_factory import public_jwk
-from twinframe.access.authentication.key_file import KeyFile
-from twinframe.access.authentication.keys import MAX_SET_BYTES
+from twinframe.access.authentication.keys import MAX_SET_BYTES, KeyFile
 from twinframe.errors import Unauthenticated
 
 # A good set of keys, but for its length.

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.access.authentication.token_factory import TokenFactory
 from twinframe.access.authentication.build import build_key_source, build_token_authenticator
 from twinframe.access.authentication.key_cache import KeyCache
-from twinframe.access.authentication.key_file import KeyFile
+from twinframe.access.authentication.keys import KeyFile
 from twinframe.errors import Unauthenticated
 from twinframe.settings import AuthenticationSettings
 

@@ -18,7 +18,7 @@ from tests.unit.access.authentication.issuer_double import (
 from tests.unit.access.authentication.token_cases import CASES, Case
 from tests.unit.access.authentication.token_cases_own import OWN_CASES
 from tests.unit.access.authentication.token_factory import TokenFactory
-from twinframe.access.authentication.bearer import BearerAuthenticator
+from twinframe.access.authentication.tokens import BearerAuthenticator
 from twinframe.access.permissions import Caller
 from twinframe.errors import Unauthenticated
 

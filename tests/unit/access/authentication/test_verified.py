@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.unit.access.authentication.issuer_double import FakeClock
-from twinframe.access.authentication.verified import MAX_REMEMBERED, VerifiedTokens
+from twinframe.access.authentication.tokens import MAX_REMEMBERED, VerifiedTokens
 from twinframe.access.permissions import Caller
 
 

@@ -27,7 +27,7 @@ from twinframe.control.hosting.quotas import GraphQuotas, QuotaRunner, SharedCou
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.errors import QuotaExceeded, StorageDamaged
 from twinframe.graph import Graph
-from twinframe.graph.background.service import BackgroundService
+from twinframe.graph.background.runner import BackgroundService
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.resource_types.hosting import HostedGraph
 from twinframe.hooks.resource_types.prices import Sku

@@ -27,10 +27,10 @@ from twinframe.hooks.resource_types.base import (
     Provisioned,
     ProvisionFailed,
     ResourceType,
+    ResourceTypeRegistry,
 )
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.settings import Settings
 from twinframe.storage.control import ControlStore, Record
 from twinframe.storage.control_memory import MemoryControlStore, MemoryRecords

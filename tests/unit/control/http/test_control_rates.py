@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.control.http.control_world import World
-from twinframe.access.rate_buckets import SharedBuckets
-from twinframe.access.rates import CallerRates, Kind
+from twinframe.access.rates import CallerRates, Kind, SharedBuckets
 from twinframe.control.http.application import build_control_application
 from twinframe.settings.operations import RateLimitSettings, RateSettings
 

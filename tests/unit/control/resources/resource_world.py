@@ -32,9 +32,9 @@ from twinframe.hooks.resource_types.base import (
     ProvisionFailed,
     ResourceSettings,
     ResourceType,
+    ResourceTypeRegistry,
 )
 from twinframe.hooks.resource_types.hosting import ResourceName
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits
 from twinframe.runtime.backoff import Backoff
 from twinframe.storage.control import ControlStore

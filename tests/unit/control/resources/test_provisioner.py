@@ -26,10 +26,8 @@ from tests.unit.quick_loop import QuickLoop
 from twinframe.control.resources.documents import Goal
 from twinframe.control.resources.provisioner import build_options
 from twinframe.errors import StorageBusy
-from twinframe.hooks.resource_types.base import LeaseLost, ProvisionContext
-from twinframe.hooks.resource_types.blocking import run_blocking
-from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.base import LeaseLost, ProvisionContext, ResourceTypeRegistry
+from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName, run_blocking
 from twinframe.settings import ControlSettings
 from twinframe.testing.faults import FaultPoints, PowerCut
 

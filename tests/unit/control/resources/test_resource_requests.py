@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.control.resources.resource_world import World
 from twinframe.control.resources.requests import RequestReader, read_member_text
 from twinframe.errors import EmptyBody, InvalidArgument, LimitExceeded, ValidationFailed
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.base import ResourceTypeRegistry
 from twinframe.model.json import JsonLimits
 from twinframe_resource_types.graph import GraphType
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinframe.errors import InvalidArgument, InvalidContinuationToken
-from twinframe.graph.context.paging import Listing, PageSizes
-from twinframe.graph.context.tokens import Continuation, TokenSigner
+from twinframe.graph.context.paging import Continuation, Listing, PageSizes, TokenSigner
 from twinframe.model.pages import PageRequest
 
 SECRET = b"s" * 32

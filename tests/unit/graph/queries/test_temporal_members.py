@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from twinframe.graph.models.temporal_names import read_temporal_names
+from twinframe.graph.queries.temporal_members import read_temporal_names
 from twinframe.settings import Settings
 from twinframe.testing.factories import FLOOR, build_interface
 

@@ -20,8 +20,7 @@ from twinframe.errors import (
     Unsupported,
 )
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.queries.triples import Triples
-from twinframe.graph.queries.written_streams import StreamClosed, WrittenStream
+from twinframe.graph.queries.triples import StreamClosed, Triples, WrittenStream
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphSession
 from twinframe.storage.memory import MemoryStore

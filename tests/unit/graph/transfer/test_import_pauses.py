@@ -8,17 +8,17 @@ import pytest
 
 from tests.unit.graph.conftest import World
 from tests.unit.graph.transfer.test_importing import File, Importing
-from twinframe.graph.transfer import pausing
+from twinframe.graph.transfer import lines
 from twinframe.graph.transfer.importing import Importer
 from twinframe.graph.transfer.progress import BEGIN
 
 
 def test_all_items_come_with_a_sleep_behind_each_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(pausing.time, "sleep", slept.append)
-    assert list(pausing.pause_for_writers(range(100), 32, 0.5)) == list(range(100))
+    monkeypatch.setattr(lines.time, "sleep", slept.append)
+    assert list(lines.pause_for_writers(range(100), 32, 0.5)) == list(range(100))
     assert slept == [0.5] * 3
-    assert list(pausing.pause_for_writers(range(100), 32, 0.0)) == list(range(100))
+    assert list(lines.pause_for_writers(range(100), 32, 0.0)) == list(range(100))
     assert len(slept) == 3
 
 
@@ -27,7 +27,7 @@ def test_an_import_breathes_only_where_it_pauses_for_others(
     monkeypatch: pytest.MonkeyPatch, empty: World, pause: float
 ) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(pausing.time, "sleep", slept.append)
+    monkeypatch.setattr(lines.time, "sleep", slept.append)
     file = File().models()
     file.section("Twins", *(file.twin(f"t{at}") for at in range(140)))
     file.section("Relationships", *(file.edge(f"t{at}", "r", "t139") for at in range(139)))
@@ -37,4 +37,4 @@ def test_an_import_breathes_only_where_it_pauses_for_others(
     assert (progress.twins, progress.relationships) == (140, 139)
     # Each of the two sections once while it is parsed and twice while it is rendered; the models
     # behind their one piece.
-    assert slept == ([pausing.PAUSE_SECONDS] * 7 if pause else [])
+    assert slept == ([lines.PAUSE_SECONDS] * 7 if pause else [])

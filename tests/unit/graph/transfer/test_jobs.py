@@ -31,9 +31,9 @@ from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.events.event import Event
 from twinframe.graph.transfer.importing import FileReader
-from twinframe.graph.transfer.jobs import deletion_run
-from twinframe.graph.transfer.jobs.deletion_run import DeletionRun
-from twinframe.graph.transfer.jobs.documents import ImportJob, JobError, Status
+from twinframe.graph.transfer.jobs import deletions
+from twinframe.graph.transfer.jobs.deletions import DeletionRun
+from twinframe.graph.transfer.jobs.records import ImportJob, JobError, Status
 from twinframe.graph.transfer.jobs.runner import JobRunner
 from twinframe.graph.twins import changes
 from twinframe.model.pages import PageRequest
@@ -512,7 +512,7 @@ def test_a_running_job_is_cancelled_and_goes_on_when_it_is_resumed(
 def test_a_job_whose_source_gives_nothing_is_cancelled_all_the_same(
     light: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("twinframe.graph.transfer.jobs.import_run._LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("twinframe.graph.transfer.jobs.imports._LOOK_SECONDS", 0.02)
     gate = Gate(monkeypatch, 9)
 
     async def scenario(worker: Worker) -> dict[str, Any]:
@@ -756,7 +756,7 @@ def test_a_delete_job_erases_less_at_once_where_there_is_no_memory_for_more(
             raise MemoryLimitExceeded("writes", "Memory__Writes", 1)
         return erase(context, transaction, twin_ids)
 
-    monkeypatch.setattr(deletion_run, "erase_twins", erase_twins)
+    monkeypatch.setattr("twinframe.graph.transfer.jobs.deletions.erase_twins", erase_twins)
 
     async def scenario(worker: Worker) -> None:
         await worker.run("j", jobs.body(_many()))
@@ -776,7 +776,7 @@ def test_a_twin_that_comes_last_is_deleted_before_its_model(
 
     async def find_then_write(run: DeletionRun, read: Any) -> Any:
         found = await find(run, read)
-        if not found and read is deletion_run._find_twins and late:
+        if not found and read is deletions._find_twins and late:
             await worker.graph.twins.put_twin("late", late.pop(), None)
         return found
 

@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 
 from tests.waiting import PATIENCE, join
 from twinframe.errors import InvalidArgument, LocationFailed, UrlNotAllowed
-from twinframe.graph.transfer.locations.addresses import is_public, resolve_host
 from twinframe.graph.transfer.locations.buckets import BucketLocation
 from twinframe.graph.transfer.locations.files import FileLocation
 from twinframe.graph.transfer.locations.locations import build_locations, find_contested
-from twinframe.graph.transfer.locations.web import WebLocation
+from twinframe.graph.transfer.locations.web import WebLocation, is_public, resolve_host
 from twinframe.settings import JobsSettings
 
 # --- addresses ------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.graph import Graph
-from twinframe.graph.twins import bulk, changes, twin_commands
+from twinframe.graph.twins import bulk, changes
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphTransaction
 from twinframe.storage.memory import MemoryStore
@@ -211,7 +211,7 @@ def test_a_group_without_memory_for_it_is_not_kept_in_part(
             raise MemoryExhausted("writes", "Memory__Writes")
         return stored
 
-    monkeypatch.setattr(twin_commands, "write_twin", write_twin)
+    monkeypatch.setattr("twinframe.graph.twins.twins.write_twin", write_twin)
     graph, _ = build_graph(world.store, group_items=3)
     results = world.do(graph.bulk.put_twins([twin(f"t{at}") for at in range(7)]))
     assert codes(results) == [None] * 3 + ["MemoryExhausted"] * 4

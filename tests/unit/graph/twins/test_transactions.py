@@ -18,7 +18,7 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.graph import Graph
-from twinframe.graph.twins.transaction_operations import OPERATION_NAMES
+from twinframe.graph.twins.transactions import OPERATION_NAMES
 from twinframe.settings import Settings, StorageSettings
 from twinframe.storage.runner import StoreRunner
 from twinframe.testing.factories import FLOOR, ROOM, build_twin_document

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from twinframe.errors import InvalidArgument, PluginError
-from twinframe.hooks.resource_types.base import ResourceSettings, ResourceType
-from twinframe.hooks.resource_types.registry import ResourceTypeRegistry
+from twinframe.hooks.resource_types.base import ResourceSettings, ResourceType, ResourceTypeRegistry
 
 
 class Boat(ResourceType):

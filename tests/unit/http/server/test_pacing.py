@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from twinframe.http.server.pacing import FOLLOWER_SECONDS, FOLLOWERS, Followers
+from twinframe.http.server.connections import FOLLOWER_SECONDS, FOLLOWERS, Followers
 
 
 class Clock:

@@ -13,6 +13,7 @@ from tests.unit.model import temporal_strategies as values
 from tests.unit.query.evaluate.temporal_queries import ask, evaluate, show
 from twinframe.errors import QueryInvalid
 from twinframe.model.comparison import build_order_key
+from twinframe.model.temporal.components import DATE_UNITS, TIME_UNITS, truncate_date, truncate_time
 from twinframe.model.temporal.durations import Duration
 from twinframe.model.temporal.instants import (
     Date,
@@ -22,7 +23,6 @@ from twinframe.model.temporal.instants import (
     LocalTime,
     Time,
 )
-from twinframe.model.temporal.truncation import DATE_UNITS, TIME_UNITS, truncate_date, truncate_time
 from twinframe.query.cypher.functions import FUNCTIONS as KNOWN
 from twinframe.query.evaluate.functions.temporal import FUNCTIONS
 

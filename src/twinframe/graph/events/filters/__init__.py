@@ -1,6 +1,4 @@
-"""Filters of event routes, in the vendor's language with extensions: parsed and compiled to
-predicates.
-"""
+"""Filters of event routes, in the vendor's language with extensions, compiled to predicates."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeAlias, assert_never
 
 from twinframe.graph.events.envelope import EventType
 from twinframe.graph.events.event import ABSENT, Event, find_value
-from twinframe.graph.events.filters import ast
+from twinframe.graph.events.filters import parser
 from twinframe.graph.events.filters.parser import parse_filter
 
 
@@ -41,11 +41,11 @@ _OLD_TYPES: Final = {
     EventType.RELATIONSHIP_DELETE.value: "RelationshipLifecycleNotification",
     EventType.RELATIONSHIP_UPDATE.value: "RelationshipChangeNotification",
 }
-_COMPARE: Final[dict[ast.Comparator, Callable[[Any, Any], bool]]] = {
-    ast.Comparator.LESS: operator.lt,
-    ast.Comparator.LESS_EQUAL: operator.le,
-    ast.Comparator.GREATER: operator.gt,
-    ast.Comparator.GREATER_EQUAL: operator.ge,
+_COMPARE: Final[dict[parser.Comparator, Callable[[Any, Any], bool]]] = {
+    parser.Comparator.LESS: operator.lt,
+    parser.Comparator.LESS_EQUAL: operator.le,
+    parser.Comparator.GREATER: operator.gt,
+    parser.Comparator.GREATER_EQUAL: operator.ge,
 }
 
 
@@ -62,39 +62,39 @@ def build_filter(text: str) -> Filter:
     return Filter(text, _compile(parse_filter(text)))
 
 
-def _compile(condition: ast.Condition) -> Passes:
+def _compile(condition: parser.Condition) -> Passes:
     match condition:
-        case ast.Constant(value=value):
+        case parser.Constant(value=value):
             return lambda _event, _scope: value
-        case ast.Comparison():
+        case parser.Comparison():
             return _compile_comparison(condition)
-        case ast.Membership():
+        case parser.Membership():
             return _compile_membership(condition)
-        case ast.Test():
+        case parser.Test():
             return _compile_test(condition)
-        case ast.Changed(path=path):
+        case parser.Changed(path=path):
             return lambda event, _scope: _is_changed(event, path)
-        case ast.Crossed():
+        case parser.Crossed():
             return _compile_crossing(condition)
-        case ast.OfModel():
+        case parser.OfModel():
             return _compile_model(condition)
-        case ast.Negation(operand=operand):
+        case parser.Negation(operand=operand):
             inner = _compile(operand)
             return lambda event, scope: not inner(event, scope)
-        case ast.Junction():
+        case parser.Junction():
             return _compile_junction(condition)
         case _:
             assert_never(condition)
 
 
-def _compile_junction(junction: ast.Junction) -> Passes:
+def _compile_junction(junction: parser.Junction) -> Passes:
     operands = [_compile(operand) for operand in junction.operands]
     if junction.every:
         return lambda event, scope: all(one(event, scope) for one in operands)
     return lambda event, scope: any(one(event, scope) for one in operands)
 
 
-def _compile_comparison(comparison: ast.Comparison) -> Passes:
+def _compile_comparison(comparison: parser.Comparison) -> Passes:
     left, right = _compile_operand(comparison.left), _compile_operand(comparison.right)
     compare = _COMPARE.get(comparison.comparator)
     if compare is not None:
@@ -104,7 +104,7 @@ def _compile_comparison(comparison: ast.Comparison) -> Passes:
             return _are_comparable(one, other) and compare(one, other)
 
         return is_ordered
-    wanted = comparison.comparator is ast.Comparator.EQUAL
+    wanted = comparison.comparator is parser.Comparator.EQUAL
 
     def is_equal(event: Event, _scope: FilterScope) -> bool:
         one, other = left(event), right(event)
@@ -113,7 +113,7 @@ def _compile_comparison(comparison: ast.Comparison) -> Passes:
     return is_equal
 
 
-def _compile_membership(membership: ast.Membership) -> Passes:
+def _compile_membership(membership: parser.Membership) -> Passes:
     operand, items = _compile_operand(membership.operand), membership.items
 
     def is_member(event: Event, _scope: FilterScope) -> bool:
@@ -125,13 +125,13 @@ def _compile_membership(membership: ast.Membership) -> Passes:
     return is_member
 
 
-def _compile_test(test: ast.Test) -> Passes:
+def _compile_test(test: parser.Test) -> Passes:
     function = _FUNCTIONS[test.name]
     operands = [_compile_operand(argument) for argument in test.arguments]
     return lambda event, _scope: function(*(operand(event) for operand in operands))
 
 
-def _compile_model(condition: ast.OfModel) -> Passes:
+def _compile_model(condition: parser.OfModel) -> Passes:
     wanted, exact = condition.model_id, condition.exact
 
     def is_of_model(event: Event, scope: FilterScope) -> bool:
@@ -143,7 +143,7 @@ def _compile_model(condition: ast.OfModel) -> Passes:
     return is_of_model
 
 
-def _compile_crossing(condition: ast.Crossed) -> Passes:
+def _compile_crossing(condition: parser.Crossed) -> Passes:
     path, threshold, crossing = condition.path, condition.threshold, condition.crossing
 
     def is_crossed(event: Event, _scope: FilterScope) -> bool:
@@ -155,9 +155,9 @@ def _compile_crossing(condition: ast.Crossed) -> Passes:
         rises = new > threshold and not (was and old > threshold)
         falls = new < threshold and not (was and old < threshold)
         match crossing:
-            case ast.Crossing.ABOVE:
+            case parser.Crossing.ABOVE:
                 return rises
-            case ast.Crossing.BELOW:
+            case parser.Crossing.BELOW:
                 return falls
             case _:
                 return was and (rises or falls)
@@ -168,19 +168,19 @@ def _compile_crossing(condition: ast.Crossed) -> Passes:
 # --- values -----------------------------------------------------------------------------------
 
 
-def _compile_operand(operand: ast.Operand) -> Read:
+def _compile_operand(operand: parser.Operand) -> Read:
     match operand:
-        case ast.Literal(value=value):
+        case parser.Literal(value=value):
             return lambda _event: value
-        case ast.Attribute(name="$eventType"):
+        case parser.Attribute(name="$eventType"):
             return lambda event: _OLD_TYPES.get(event.type, event.type)
-        case ast.Attribute(name=name):
+        case parser.Attribute(name=name):
             return lambda event: event.document.get(name, ABSENT)
-        case ast.Body(path=path):
+        case parser.Body(path=path):
             return lambda event: find_value(event.data, path)
-        case ast.Property(moment=ast.Moment.OLD, path=path):
+        case parser.Property(moment=parser.Moment.OLD, path=path):
             return lambda event: _read_old(event, path)
-        case ast.Property(path=path):
+        case parser.Property(path=path):
             return lambda event: _read_new(event, path)
         case _:
             assert_never(operand)

@@ -1,4 +1,4 @@
-"""Parses filters of event routes from text to tree.
+"""Parses filters of event routes from text to a typed tree; `compiler` defines its meaning.
 
 SPEC: the vendor publishes examples and a table, no grammar: attributes of the envelope, `$body` and
 dotted paths, comparisons, AND, OR, NOT, parentheses, STARTS_WITH, ENDS_WITH, CONTAINS, `true`,
@@ -7,13 +7,14 @@ dotted paths, comparisons, AND, OR, NOT, parentheses, STARTS_WITH, ENDS_WITH, CO
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
-from typing import Final, NoReturn
+from dataclasses import dataclass
+from typing import Final, NoReturn, TypeAlias
 
 from twinframe.dtdl.dtmi import is_dtmi
 from twinframe.errors import EventRouteFilterInvalid, QueryInvalid
 from twinframe.errors.nearest import render_suggestion
-from twinframe.graph.events.filters import ast
 from twinframe.model.values import JsonValue
 from twinframe.query.adt.lexer import read_tokens
 from twinframe.query.cypher.parser.cursor import Cursor
@@ -21,6 +22,148 @@ from twinframe.query.cypher.size import take_tokens
 from twinframe.query.cypher.tokens import NAMES, Token, TokenKind
 from twinframe.query.errors import Source
 from twinframe.query.options import FrontEndOptions
+
+
+class Comparator(enum.Enum):
+    """How two values are compared."""
+
+    EQUAL = "="
+    NOT_EQUAL = "!="
+    LESS = "<"
+    LESS_EQUAL = "<="
+    GREATER = ">"
+    GREATER_EQUAL = ">="
+
+
+class Moment(enum.Enum):
+    """Whether a value is that before the event, or that after it."""
+
+    OLD = "OLD"
+    NEW = "NEW"
+
+
+class Crossing(enum.Enum):
+    """In which direction a threshold is crossed."""
+
+    ANY = "CROSSED"
+    ABOVE = "CROSSED_ABOVE"
+    BELOW = "CROSSED_BELOW"
+
+
+# --- values -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of the envelope, or `$eventType`, the older name of some types."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """`$body.a.b`: the value at a path of the event's data."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """`OLD(a.b)`, `NEW(a.b)`: a property of the twin or relationship before or after the event."""
+
+    moment: Moment
+    path: tuple[str, ...]
+
+
+Operand: TypeAlias = Literal | Attribute | Body | Property
+
+
+# --- conditions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """`true` or `false`."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two values compared."""
+
+    comparator: Comparator
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """`value IN [...]`, with `negated` NIN."""
+
+    operand: Operand
+    items: tuple[JsonValue, ...]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A function of values that yields a truth value, by its upper-case name."""
+
+    name: str
+    arguments: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """`CHANGED(a.b)`: whether the event changed the value at the path, or something below it."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """`CROSSED(a.b, 30)`: whether a number crossed a threshold."""
+
+    crossing: Crossing
+    path: tuple[str, ...]
+    threshold: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class OfModel:
+    """`IS_OF_MODEL('dtmi:...;1')`: whether the twin is of the model, or unless exact, derived."""
+
+    model_id: str
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`NOT condition`."""
+
+    operand: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """Conditions of which all (`AND`) or at least one (`OR`) must hold."""
+
+    every: bool
+    operands: tuple[Condition, ...]
+
+
+Condition: TypeAlias = (
+    Constant | Comparison | Membership | Test | Changed | Crossed | OfModel | Negation | Junction
+)
+
 
 _OPTIONS: Final = FrontEndOptions(max_words=1000, max_constants=1000, max_depth=32, max_height=64)
 
@@ -37,7 +180,7 @@ ATTRIBUTES: Final = {
 }
 """The operands besides `$body`, by their upper-case word."""
 
-_COMPARATORS: Final = {comparator.value: comparator for comparator in ast.Comparator}
+_COMPARATORS: Final = {comparator.value: comparator for comparator in Comparator}
 _CONSTANTS: Final[dict[str, bool | None]] = {"TRUE": True, "FALSE": False, "NULL": None}
 _SAME: Final = {"STARTSWITH": "STARTS_WITH", "ENDSWITH": "ENDS_WITH"}
 _TESTS: Final = {
@@ -53,8 +196,8 @@ _TESTS: Final = {
     "IS_OBJECT": 1,
     "IS_PRIMITIVE": 1,
 }
-_CROSSINGS: Final = {crossing.value: crossing for crossing in ast.Crossing}
-_MOMENTS: Final = {moment.value: moment for moment in ast.Moment}
+_CROSSINGS: Final = {crossing.value: crossing for crossing in Crossing}
+_MOMENTS: Final = {moment.value: moment for moment in Moment}
 _FUNCTIONS: Final = frozenset({*_TESTS, *_SAME, *_CROSSINGS, *_MOMENTS, "CHANGED", "IS_OF_MODEL"})
 _NUMBERS: Final = (TokenKind.INTEGER, TokenKind.FLOAT)
 
@@ -70,7 +213,7 @@ class FilterSource(Source):
         return f"Parsing error, Line={line}, Position={column - 1}, Message={message}"
 
 
-def parse_filter(text: str) -> ast.Condition:
+def parse_filter(text: str) -> Condition:
     """Parse a filter. Raises `EventRouteFilterInvalid` with the position of the first error."""
     source = FilterSource(text)
     try:
@@ -84,7 +227,7 @@ def parse_filter(text: str) -> ast.Condition:
 class _Parser(Cursor):
     """Precedence: NOT before comparison before AND before OR."""
 
-    def parse_whole(self) -> ast.Condition:
+    def parse_whole(self) -> Condition:
         if self.token.kind is TokenKind.END:
             raise self.error("UnexpectedSyntax", "The filter is empty; `true` passes all events")
         found = self._parse_condition()
@@ -94,7 +237,7 @@ class _Parser(Cursor):
 
     # --- conditions -----------------------------------------------------------------------------
 
-    def _parse_condition(self) -> ast.Condition:
+    def _parse_condition(self) -> Condition:
         self.enter()
         found = self._parse_junction(
             "OR", lambda: self._parse_junction("AND", self._parse_negation, every=True), every=False
@@ -103,22 +246,22 @@ class _Parser(Cursor):
         return found
 
     def _parse_junction(
-        self, word: str, parse: Callable[[], ast.Condition], *, every: bool
-    ) -> ast.Condition:
+        self, word: str, parse: Callable[[], Condition], *, every: bool
+    ) -> Condition:
         operands = [parse()]
         while self.accept(word):
             operands.append(parse())
-        return operands[0] if len(operands) == 1 else ast.Junction(every, tuple(operands))
+        return operands[0] if len(operands) == 1 else Junction(every, tuple(operands))
 
-    def _parse_negation(self) -> ast.Condition:
+    def _parse_negation(self) -> Condition:
         if not self.accept("NOT"):
             return self._parse_atom()
         self.enter()
         operand = self._parse_negation()
         self.leave()
-        return ast.Negation(operand)
+        return Negation(operand)
 
-    def _parse_atom(self) -> ast.Condition:
+    def _parse_atom(self) -> Condition:
         if self.accept("("):
             found = self._parse_condition()
             self._take(")")
@@ -129,22 +272,22 @@ class _Parser(Cursor):
                 return self._parse_test()
             if token.key in ("TRUE", "FALSE") and self.peek().key not in (*_COMPARATORS, "IN"):
                 self.advance()
-                return ast.Constant(token.key == "TRUE")
+                return Constant(token.key == "TRUE")
         return self._parse_comparison()
 
-    def _parse_comparison(self) -> ast.Condition:
+    def _parse_comparison(self) -> Condition:
         left = self._parse_operand()
         key = self.token.key
         if key in ("IN", "NIN"):
             self.advance()
-            return ast.Membership(left, self._parse_items(), key == "NIN")
+            return Membership(left, self._parse_items(), key == "NIN")
         comparator = _COMPARATORS.get(key)
         if comparator is None:
             self._refuse(*_COMPARATORS, "IN", "NIN")
         self.advance()
-        return ast.Comparison(comparator, left, self._parse_operand())
+        return Comparison(comparator, left, self._parse_operand())
 
-    def _parse_test(self) -> ast.Condition:
+    def _parse_test(self) -> Condition:
         word = self.advance().key
         name = _SAME.get(word, word)
         self._take("(")
@@ -152,22 +295,22 @@ class _Parser(Cursor):
         self._take(")")
         return found
 
-    def _parse_arguments(self, name: str) -> ast.Condition:
+    def _parse_arguments(self, name: str) -> Condition:
         if name == "CHANGED":
-            return ast.Changed(self._parse_path())
+            return Changed(self._parse_path())
         if name in _CROSSINGS:
             path = self._parse_path()
             self._take(",")
-            return ast.Crossed(_CROSSINGS[name], path, self._parse_number())
+            return Crossed(_CROSSINGS[name], path, self._parse_number())
         if name == "IS_OF_MODEL":
             return self._parse_model()
         operands = [self._parse_operand()]
         while len(operands) < _TESTS[name]:
             self._take(",")
             operands.append(self._parse_operand())
-        return ast.Test(name, tuple(operands))
+        return Test(name, tuple(operands))
 
-    def _parse_model(self) -> ast.Condition:
+    def _parse_model(self) -> Condition:
         token = self.token
         if token.kind is not TokenKind.STRING:
             self._refuse("a model id in quotes, such as 'dtmi:example:Room;1'")
@@ -180,34 +323,34 @@ class _Parser(Cursor):
         if not is_dtmi(token.name):
             message = f"'{token.name[:40]}' is no model id, such as 'dtmi:example:Room;1'"
             raise self.error("UnexpectedSyntax", message, token.span)
-        return ast.OfModel(token.name, exact)
+        return OfModel(token.name, exact)
 
     # --- values ---------------------------------------------------------------------------------
 
-    def _parse_operand(self) -> ast.Operand:
+    def _parse_operand(self) -> Operand:
         token = self.token
         if token.kind is not TokenKind.NAME:
-            return ast.Literal(self._parse_literal())
+            return Literal(self._parse_literal())
         if token.key in _CONSTANTS:
             self.advance()
-            return ast.Literal(_CONSTANTS[token.key])
+            return Literal(_CONSTANTS[token.key])
         if token.key == "$BODY":
             self.advance()
             path: list[str] = []
             while self.accept("."):
                 path.append(self._take_segment())
-            return ast.Body(tuple(path))
+            return Body(tuple(path))
         if token.key in _MOMENTS and self.peek().key == "(":
             self.advance()
             self._take("(")
-            found = ast.Property(_MOMENTS[token.key], self._parse_path())
+            found = Property(_MOMENTS[token.key], self._parse_path())
             self._take(")")
             return found
         name = ATTRIBUTES.get(token.key)
         if name is None:
             self._refuse_name(token)
         self.advance()
-        return ast.Attribute(name)
+        return Attribute(name)
 
     def _parse_literal(self) -> JsonValue:
         token = self.token

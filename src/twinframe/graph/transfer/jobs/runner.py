@@ -9,10 +9,15 @@ from typing import Final
 from twinframe.errors import StorageError, TwinframeError
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.transfer.jobs.deletion_run import DeletionRun
-from twinframe.graph.transfer.jobs.documents import ImportJob, JobError
-from twinframe.graph.transfer.jobs.import_run import ImportRun
-from twinframe.graph.transfer.jobs.records import JOB_LEASE, list_pending, parse_pending_key
+from twinframe.graph.transfer.jobs.deletions import DeletionRun
+from twinframe.graph.transfer.jobs.imports import ImportRun
+from twinframe.graph.transfer.jobs.records import (
+    JOB_LEASE,
+    ImportJob,
+    JobError,
+    list_pending,
+    parse_pending_key,
+)
 from twinframe.graph.transfer.locations.locations import JobLocations
 from twinframe.runtime.leases import LeaseLost
 from twinframe.storage.base import GraphSession

@@ -36,9 +36,7 @@ class BucketLocation(JobLocation):
         self._buckets = [bucket.rstrip("/") for bucket in buckets]
 
     def takes(self, url: SplitResult) -> bool:
-        """Return whether it has a scheme of object stores, or one of the prefixes that are web
-        addresses.
-        """
+        """Whether it has a scheme of object stores, or a prefix that is a web address."""
         text = url.geturl()
         return url.scheme in _EXTRAS or any(text.startswith(f"{x}/") for x in self._buckets)
 

@@ -173,9 +173,7 @@ def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:
 
 
 def _make_draft(folder: int) -> tuple[str, int]:
-    """Create a file that is locked while it is open, which shows others that it is being
-    written.
-    """
+    """Create a file, locked while it is open: that shows others that it is being written."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
         draft = f".{uuid.uuid4().hex}{_DRAFT}"

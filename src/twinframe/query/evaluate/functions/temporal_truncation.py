@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from twinframe.model.temporal.components import (
+    DATE_UNITS,
+    TIME_UNITS,
+    truncate_date,
+    truncate_time,
+)
 from twinframe.model.temporal.failures import build_name_error
 from twinframe.model.temporal.instants import (
     MIDNIGHT,
@@ -16,12 +22,6 @@ from twinframe.model.temporal.instants import (
     Time,
     find_zone,
     zone_local,
-)
-from twinframe.model.temporal.truncation import (
-    DATE_UNITS,
-    TIME_UNITS,
-    truncate_date,
-    truncate_time,
 )
 from twinframe.model.values import Value
 from twinframe.query.evaluate.failures import build_argument_type_error
