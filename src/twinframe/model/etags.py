@@ -77,6 +77,8 @@ class Condition:
 
 UNCONDITIONED: Final = Condition()
 """No condition."""
+ABSENT: Final = Condition(none_match=frozenset())
+"""That nothing is stored yet: `If-None-Match: *`."""
 
 
 def parse_condition(if_match: str | None, if_none_match: str | None = None) -> Condition:

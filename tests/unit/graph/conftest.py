@@ -15,6 +15,7 @@ import pytest
 from tests.storages import choose, require
 from twinframe.graph import Graph
 from twinframe.model.clock import render_update_time
+from twinframe.model.etags import parse_condition
 from twinframe.query.engine import QueryEngine
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
@@ -55,9 +56,7 @@ class World:
         return render_update_time(self.now)
 
     def put(self, twin_id: str, model: str = ROOM, **members: Any) -> dict[str, Any]:
-        stored = self.do(
-            self.graph.twins.put_twin(twin_id, build_twin_document(model, **members), None)
-        )
+        stored = self.do(self.graph.twins.put_twin(twin_id, build_twin_document(model, **members)))
         return self.load(stored.body)
 
     def read(self, twin_id: str) -> dict[str, Any]:
@@ -67,7 +66,9 @@ class World:
         return document
 
     def patch(self, twin_id: str, *operations: Any, if_match: str | None = None) -> dict[str, Any]:
-        etag = self.do(self.graph.twins.patch_twin(twin_id, list(operations), if_match))
+        etag = self.do(
+            self.graph.twins.patch_twin(twin_id, list(operations), parse_condition(if_match))
+        )
         document = self.read(twin_id)
         assert document["$etag"] == etag
         return document
@@ -77,9 +78,7 @@ class World:
     ) -> dict[str, Any]:
         body = {"$relationshipName": name, "$targetId": target, **more}
         return self.load(
-            self.do(
-                self.graph.relationships.put_relationship(source, relationship_id, body, None)
-            ).body
+            self.do(self.graph.relationships.put_relationship(source, relationship_id, body)).body
         )
 
     @staticmethod

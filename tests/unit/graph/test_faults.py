@@ -16,6 +16,7 @@ from twinframe.errors import (
     TwinNotFound,
 )
 from twinframe.graph import Graph
+from twinframe.model.etags import parse_condition, parse_put_condition
 from twinframe.testing.factories import FLOOR, ROOM, SENSOR
 from twinframe.testing.faulty_store import Fault, FaultKind, FaultyStore
 from twinframe.testing.inline_runner import InlineRunner
@@ -37,9 +38,9 @@ def test_a_failed_write_changes_nothing_and_the_next_one_works(
     before = world.put("r", temperature=1.0)
     graph = build_graph(world, {1: Fault(kind, error)})
     with pytest.raises(type(error)):
-        world.do(graph.twins.patch_twin("r", WARMER, before["$etag"]))
+        world.do(graph.twins.patch_twin("r", WARMER, parse_condition(before["$etag"])))
     assert world.read("r") == before
-    world.do(graph.twins.patch_twin("r", WARMER, before["$etag"]))
+    world.do(graph.twins.patch_twin("r", WARMER, parse_condition(before["$etag"])))
     assert world.read("r")["temperature"] == 2.0
 
 
@@ -47,13 +48,13 @@ def test_a_lost_reply_is_told_by_the_etag_when_the_write_is_repeated(world: Any)
     before = world.put("r", temperature=1.0)
     graph = build_graph(world, {1: Fault(FaultKind.LOSE_REPLY), 3: Fault(FaultKind.LOSE_REPLY)})
     with pytest.raises(StorageBusy):
-        world.do(graph.twins.patch_twin("r", WARMER, before["$etag"]))
+        world.do(graph.twins.patch_twin("r", WARMER, parse_condition(before["$etag"])))
     with pytest.raises(PreconditionFailed):
-        world.do(graph.twins.patch_twin("r", WARMER, before["$etag"]))
+        world.do(graph.twins.patch_twin("r", WARMER, parse_condition(before["$etag"])))
     with pytest.raises(StorageBusy):
-        world.do(graph.twins.put_twin("s", SENSOR_BODY, "*"))
+        world.do(graph.twins.put_twin("s", SENSOR_BODY, parse_put_condition(None, "*")))
     with pytest.raises(PreconditionFailed):
-        world.do(graph.twins.put_twin("s", SENSOR_BODY, "*"))
+        world.do(graph.twins.put_twin("s", SENSOR_BODY, parse_put_condition(None, "*")))
 
 
 def test_works_that_run_twice_have_the_effect_of_one(world: Any) -> None:
@@ -66,10 +67,10 @@ def test_works_that_run_twice_have_the_effect_of_one(world: Any) -> None:
         {"op": "replace", "path": "/thermostat", "value": {"mode": "x"}},
         {"op": "add", "path": "/thermostat/setPoint", "value": 2.0},
     ]
-    stored = world.do(graph.twins.put_twin("r", document, "*"))
+    stored = world.do(graph.twins.put_twin("r", document, parse_put_condition(None, "*")))
     assert world.read("r")["$etag"] == stored.etag
     assert document["thermostat"] == {"setPoint": 1.0}
-    world.do(graph.twins.patch_twin("r", patch, stored.etag))
+    world.do(graph.twins.patch_twin("r", patch, parse_condition(stored.etag)))
     world.do(graph.components.patch_component("r", "thermostat", CALMER))
     twin = world.read("r")
     assert twin["readings"] == [1.0]
@@ -79,7 +80,7 @@ def test_works_that_run_twice_have_the_effect_of_one(world: Any) -> None:
 
     world.do(graph.twins.put_twin("s", SENSOR_BODY))
     body: Any = {"$relationshipName": "watchedBy", "$targetId": "s"}
-    world.do(graph.relationships.put_relationship("r", "e", body, "*"))
+    world.do(graph.relationships.put_relationship("r", "e", body, parse_put_condition(None, "*")))
     world.do(graph.relationships.patch_relationship("r", "e", []))
     world.do(graph.relationships.delete_relationship("r", "e"))
     world.do(graph.twins.delete_twin("s"))

@@ -73,12 +73,12 @@ changes = st.lists(st.lists(change, max_size=4), min_size=1, max_size=6)
 
 async def put(graph: Graph, number: int, serial: int) -> None:
     document = build_twin_document(SENSOR, serial=f"{serial}")
-    await graph.twins.put_twin(f"s{number}", document, None)
+    await graph.twins.put_twin(f"s{number}", document)
 
 
 async def relate(graph: Graph, number: int, target: int) -> None:
     body: Any = {"$relationshipName": "relatedTo", "$targetId": f"s{number}"}
-    await graph.relationships.put_relationship(f"r{number % 3}", f"to-{target % 4}", body, None)
+    await graph.relationships.put_relationship(f"r{number % 3}", f"to-{target % 4}", body)
 
 
 async def apply(graph: Graph, kind: str, number: int, other: int) -> None:
@@ -88,13 +88,11 @@ async def apply(graph: Graph, kind: str, number: int, other: int) -> None:
             case "put":
                 await put(graph, number, other)
             case "delete":
-                await graph.twins.delete_twin(f"s{number}", None)
+                await graph.twins.delete_twin(f"s{number}")
             case "relate":
                 await relate(graph, number, other)
             case _:
-                await graph.relationships.delete_relationship(
-                    f"r{number % 3}", f"to-{other % 4}", None
-                )
+                await graph.relationships.delete_relationship(f"r{number % 3}", f"to-{other % 4}")
     except (NotFound, RelationshipsNotDeleted):
         return
 
@@ -120,7 +118,7 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         graph, runner = start(store)
         await graph.models.create_models(cast("Any", build_building_interfaces()))
         for number in range(3):
-            await graph.twins.put_twin(f"r{number}", build_twin_document(ROOM), None)
+            await graph.twins.put_twin(f"r{number}", build_twin_document(ROOM))
         for number in range(TWINS):
             await put(graph, number, number % 5)
             if number % 2:

@@ -12,7 +12,6 @@ import orjson
 from twinframe.errors import (
     InvalidArgument,
     ModelNotFound,
-    PreconditionFailed,
     RelationshipNotFound,
     TwinNotFound,
 )
@@ -27,6 +26,7 @@ from twinframe.graph.transfer.locations.locations import build_locations
 from twinframe.graph.twins.bulk import Bulk
 from twinframe.graph.twins.transactions import Transactions
 from twinframe.http.application import build_application
+from twinframe.model.etags import Condition
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.runtime.memory import MemoryAccount
@@ -69,27 +69,20 @@ class FakeTwins:
         self,
         twin_id: str,
         document: JsonValue,
-        if_none_match: str | None,
-        if_match: str | None,
+        condition: Condition,
     ) -> StoredDocument:
-        self.documents.calls.append(("put_twin", twin_id, document, if_none_match))
-        if if_match is not None and (twin_id,) not in self.documents.stored:
-            raise PreconditionFailed("If-Match and no twin")
-        if if_none_match == "*" and (twin_id,) in self.documents.stored:
-            raise PreconditionFailed("If-None-Match: * and the twin exists")
+        self.documents.calls.append(("put_twin", twin_id, document, condition))
+        stored = self.documents.stored.get((twin_id,))
+        condition.check(None if stored is None else stored.etag)
         return self.documents.put((twin_id,), document)
 
-    async def patch_twin(
-        self, twin_id: str, patch: JsonValue, if_match: str | None, if_none_match: str | None
-    ) -> str:
-        self.documents.calls.append(("patch_twin", twin_id, patch, if_match))
+    async def patch_twin(self, twin_id: str, patch: JsonValue, condition: Condition) -> str:
+        self.documents.calls.append(("patch_twin", twin_id, patch, condition))
         await self.read_twin(twin_id)
         return self.documents.put((twin_id,), patch).etag
 
-    async def delete_twin(
-        self, twin_id: str, if_match: str | None, if_none_match: str | None
-    ) -> None:
-        self.documents.calls.append(("delete_twin", twin_id, if_match))
+    async def delete_twin(self, twin_id: str, condition: Condition) -> None:
+        self.documents.calls.append(("delete_twin", twin_id, condition))
         await self.read_twin(twin_id)
         del self.documents.stored[(twin_id,)]
 
@@ -106,10 +99,9 @@ class FakeComponents:
         twin_id: str,
         name: str,
         patch: JsonValue,
-        if_match: str | None,
-        if_none_match: str | None,
+        condition: Condition,
     ) -> str:
-        self.documents.calls.append(("patch_component", twin_id, name, patch, if_match))
+        self.documents.calls.append(("patch_component", twin_id, name, patch, condition))
         return build_etag(8)
 
 
@@ -128,8 +120,7 @@ class FakeRelationships:
         source_id: str,
         relationship_id: str,
         document: JsonValue,
-        if_none_match: str | None,
-        if_match: str | None,
+        condition: Condition,
     ) -> StoredDocument:
         return self.documents.put((source_id, relationship_id), document)
 
@@ -138,8 +129,7 @@ class FakeRelationships:
         source_id: str,
         relationship_id: str,
         patch: JsonValue,
-        if_match: str | None,
-        if_none_match: str | None,
+        condition: Condition,
     ) -> str:
         return self.documents.put((source_id, relationship_id), patch).etag
 
@@ -147,8 +137,7 @@ class FakeRelationships:
         self,
         source_id: str,
         relationship_id: str,
-        if_match: str | None,
-        if_none_match: str | None,
+        condition: Condition,
     ) -> None:
         await self.read_relationship(source_id, relationship_id)
         del self.documents.stored[(source_id, relationship_id)]

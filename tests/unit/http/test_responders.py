@@ -10,6 +10,7 @@ import pytest
 
 from tests.unit.http.conftest import Client
 from twinframe.http.application import build_application
+from twinframe.model.etags import parse_condition
 from twinframe.model.pages import PageRequest
 from twinframe.settings import Settings
 
@@ -71,7 +72,7 @@ def test_patch_answers_204_with_the_new_etag(
     assert answer.headers["etag"].startswith('W/"')
     assert "content-type" not in answer.headers
     operations = [{"op": "add", "path": "/a", "value": 1}]
-    assert graph.documents.calls[-1] == (*call, operations, "*")
+    assert graph.documents.calls[-1] == (*call, operations, parse_condition("*"))
 
 
 def test_delete_answers_204_without_an_etag(client: Any, graph: Any) -> None:
@@ -79,7 +80,7 @@ def test_delete_answers_204_without_an_etag(client: Any, graph: Any) -> None:
     answer = client.send("DELETE", "/digitaltwins/t", headers={"if-match": 'W/"x"'})
     assert (answer.status, answer.body) == (204, b"")
     assert "etag" not in answer.headers
-    assert graph.documents.calls == [("delete_twin", "t", 'W/"x"')]
+    assert graph.documents.calls == [("delete_twin", "t", parse_condition('W/"x"'))]
 
 
 def test_a_component_is_read_by_twin_and_name(client: Any) -> None:

@@ -43,7 +43,7 @@ from twinframe.graph.delivery.records import (
 )
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.filters import Filter, build_filter
-from twinframe.model.etags import NO_ETAG, parse_put_condition
+from twinframe.model.etags import NO_ETAG, UNCONDITIONED, Condition
 from twinframe.model.ids import parse_twin_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.values import JsonValue
@@ -89,18 +89,13 @@ class EventRoutes:
         self._hosted = hosted
 
     async def put_route(
-        self,
-        route_id: str,
-        document: JsonValue,
-        if_none_match: str | None = None,
-        if_match: str | None = None,
+        self, route_id: str, document: JsonValue, condition: Condition = UNCONDITIONED
     ) -> None:
         """Create or replace a route; a replaced one continues from its position.
 
         Errors: `EventRouteIdInvalid`, `EventRouteEndpointInvalid`, `EventRouteFilterInvalid`,
         `InvalidArgument`, `LimitExceeded`, `PreconditionFailed`, `EventsDisabled`.
         """
-        condition = parse_put_condition(if_match, if_none_match)
         self._require_events()
         parse_route_id(route_id)
         route = self._parse_body(route_id, document)

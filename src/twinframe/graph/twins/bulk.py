@@ -26,7 +26,7 @@ from twinframe.graph.documents.twins import ID as TWIN_ID
 from twinframe.graph.twins.commands import Command, run_command
 from twinframe.graph.twins.relationships import parse_put_relationship
 from twinframe.graph.twins.twins import parse_put_twin
-from twinframe.model.etags import parse_put_condition
+from twinframe.model.etags import UNCONDITIONED, Condition
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
 from twinframe.storage.base import GraphTransaction, StoredDocument
@@ -67,45 +67,35 @@ class Bulk:
         return self._context.settings.bulk
 
     async def put_twins(
-        self,
-        documents: JsonValue,
-        if_none_match: str | None = None,
-        if_match: str | None = None,
+        self, documents: JsonValue, condition: Condition = UNCONDITIONED
     ) -> list[ItemResult]:
-        """Create or replace twins, each named by its `$dtId`; the conditions count for each.
+        """Create or replace twins, each named by its `$dtId`; the condition counts for each.
 
         Errors of the call: `InvalidArgument`, `LimitExceeded`, and `StorageError` when nothing
         could be stored; errors of an item are those of `Twins.put_twin`.
         """
-        parse_put_condition(if_match, if_none_match)
 
         def parse(document: dict[str, JsonValue]) -> Put:
             twin_id = _read_id(document, TWIN_ID)
-            return parse_put_twin(twin_id, document, if_none_match, if_match)
+            return parse_put_twin(twin_id, document, condition)
 
         return await self._put(self._check(documents, "twins"), (TWIN_ID,), parse)
 
     async def put_relationships(
-        self,
-        documents: JsonValue,
-        if_none_match: str | None = None,
-        if_match: str | None = None,
+        self, documents: JsonValue, condition: Condition = UNCONDITIONED
     ) -> list[ItemResult]:
         """Create or replace relationships, each named by `$sourceId` and `$relationshipId`.
 
-        The conditions count for each.
+        The condition counts for each.
 
         Errors of the call: `InvalidArgument`, `LimitExceeded`, and `StorageError` when nothing
         could be stored; errors of an item are those of `Relationships.put_relationship`.
         """
-        parse_put_condition(if_match, if_none_match)
 
         def parse(document: dict[str, JsonValue]) -> Put:
             source_id = _read_id(document, SOURCE)
             relationship_id = _read_id(document, RELATIONSHIP_ID)
-            return parse_put_relationship(
-                source_id, relationship_id, document, if_none_match, if_match
-            )
+            return parse_put_relationship(source_id, relationship_id, document, condition)
 
         items = self._check(documents, "relationships")
         return await self._put(items, (SOURCE, RELATIONSHIP_ID), parse)

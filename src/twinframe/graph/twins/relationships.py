@@ -36,8 +36,6 @@ from twinframe.graph.twins.twins import require_model
 from twinframe.model.etags import (
     UNCONDITIONED,
     Condition,
-    parse_condition,
-    parse_put_condition,
 )
 from twinframe.model.ids import build_family, parse_relationship_id, parse_twin_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
@@ -182,11 +180,9 @@ def parse_put_relationship(
     source_id: str,
     relationship_id: str,
     document: JsonValue,
-    if_none_match: str | None = None,
-    if_match: str | None = None,
+    condition: Condition = UNCONDITIONED,
 ) -> PutRelationship:
     """Errors: `InvalidArgument`."""
-    condition = parse_put_condition(if_match, if_none_match)
     parse_relationship_key(source_id, relationship_id)
     body = parse_relationship_body(document)
     return PutRelationship(source_id, relationship_id, body, condition)
@@ -196,13 +192,11 @@ def parse_patch_relationship(
     source_id: str,
     relationship_id: str,
     patch: JsonValue,
-    if_match: str | None = None,
-    if_none_match: str | None = None,
+    condition: Condition,
     *,
     max_operations: int,
 ) -> PatchRelationship:
     """Errors: `InvalidArgument`, `JsonPatchInvalid`, also for members with a `$`."""
-    condition = parse_condition(if_match, if_none_match)
     parse_relationship_key(source_id, relationship_id)
     operations = parse_patch(patch, max_operations=max_operations)
     _check_paths(operations)
@@ -210,13 +204,9 @@ def parse_patch_relationship(
 
 
 def parse_delete_relationship(
-    source_id: str,
-    relationship_id: str,
-    if_match: str | None = None,
-    if_none_match: str | None = None,
+    source_id: str, relationship_id: str, condition: Condition
 ) -> DeleteRelationship:
     """Errors: `InvalidArgument`."""
-    condition = parse_condition(if_match, if_none_match)
     parse_relationship_key(source_id, relationship_id)
     return DeleteRelationship(source_id, relationship_id, condition)
 
@@ -320,8 +310,7 @@ class Relationships:
         source_id: str,
         relationship_id: str,
         document: JsonValue,
-        if_none_match: str | None = None,
-        if_match: str | None = None,
+        condition: Condition = UNCONDITIONED,
     ) -> StoredDocument:
         """Create or replace a relationship; `If-None-Match: *` only creates, `If-Match` replaces.
 
@@ -329,9 +318,7 @@ class Relationships:
         `PreconditionFailed`, `OperationNotAllowed` for a relationship of a twin to itself,
         `InvalidRelationship`, `ValidationFailed`, `LimitExceeded`.
         """
-        command = parse_put_relationship(
-            source_id, relationship_id, document, if_none_match, if_match
-        )
+        command = parse_put_relationship(source_id, relationship_id, document, condition)
         return await run_command(self._context, command)
 
     async def patch_relationship(
@@ -339,8 +326,7 @@ class Relationships:
         source_id: str,
         relationship_id: str,
         patch: JsonValue,
-        if_match: str | None = None,
-        if_none_match: str | None = None,
+        condition: Condition = UNCONDITIONED,
     ) -> str:
         """Apply a JSON Patch to the properties of a relationship; return its new etag.
 
@@ -350,22 +336,18 @@ class Relationships:
         """
         most = self._context.settings.graph.max_patch_operations
         command = parse_patch_relationship(
-            source_id, relationship_id, patch, if_match, if_none_match, max_operations=most
+            source_id, relationship_id, patch, condition, max_operations=most
         )
         return await run_patch(self._context, command)
 
     async def delete_relationship(
-        self,
-        source_id: str,
-        relationship_id: str,
-        if_match: str | None = None,
-        if_none_match: str | None = None,
+        self, source_id: str, relationship_id: str, condition: Condition = UNCONDITIONED
     ) -> None:
         """Delete a relationship.
 
         Errors: `InvalidArgument`, `TwinNotFound`, `RelationshipNotFound`, `PreconditionFailed`.
         """
-        command = parse_delete_relationship(source_id, relationship_id, if_match, if_none_match)
+        command = parse_delete_relationship(source_id, relationship_id, condition)
         await run_command(self._context, command)
 
     async def list_relationships(

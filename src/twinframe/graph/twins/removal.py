@@ -13,7 +13,7 @@ from twinframe.graph.twins.changes import remove_relationship, remove_twin
 from twinframe.graph.twins.commands import run_command
 from twinframe.graph.twins.relationships import require_relationship
 from twinframe.graph.twins.twins import require_twin
-from twinframe.model.etags import Condition, parse_condition
+from twinframe.model.etags import UNCONDITIONED, Condition
 from twinframe.model.ids import parse_twin_id
 from twinframe.storage.base import GraphSession, GraphTransaction
 
@@ -29,13 +29,13 @@ class Removal:
     def __init__(self, context: GraphContext) -> None:
         self._context = context
 
-    async def remove_twin(self, twin_id: str, if_match: str | None = None) -> int:
+    async def remove_twin(self, twin_id: str, condition: Condition = UNCONDITIONED) -> int:
         """Delete a twin and each relationship that starts or ends at it; return the number of
         these.
 
         Errors: `InvalidArgument`, `TwinNotFound`, `PreconditionFailed`, `LimitExceeded`.
         """
-        command = RemoveTwin(twin_id, parse_condition(if_match))
+        command = RemoveTwin(twin_id, condition)
         parse_twin_id(twin_id)
         return await run_command(self._context, command)
 

@@ -33,6 +33,7 @@ from twinframe.graph.twins.twins import (
     parse_patch_twin,
     parse_put_twin,
 )
+from twinframe.model.etags import Condition, parse_condition, parse_put_condition
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
 from twinframe.storage.base import GraphTransaction, StoredDocument
@@ -67,6 +68,13 @@ class _Members:
             raise InvalidArgument(f"{name} must be a string, or left out.")
         return value
 
+    def condition(self) -> Condition:
+        return parse_condition(self.tag("ifMatch"))
+
+    def put_condition(self) -> Condition:
+        if_none_match = self.tag("ifNoneMatch")
+        return parse_put_condition(self.tag("ifMatch"), if_none_match)
+
     def body(self, name: str) -> JsonValue:
         if name not in self._members:
             raise InvalidArgument(f"{name} is needed.")
@@ -82,22 +90,20 @@ class _Form:
 
 
 def _parse_put_twin(read: _Members) -> Command[StoredDocument | None]:
-    return parse_put_twin(
-        read.id("twinId"), read.body("document"), read.tag("ifNoneMatch"), read.tag("ifMatch")
-    )
+    return parse_put_twin(read.id("twinId"), read.body("document"), read.put_condition())
 
 
 def _parse_patch_twin(read: _Members) -> Command[StoredDocument | None]:
     return parse_patch_twin(
         read.id("twinId"),
         read.body("patch"),
-        read.tag("ifMatch"),
+        read.condition(),
         max_operations=read.max_operations,
     )
 
 
 def _parse_delete_twin(read: _Members) -> Command[StoredDocument | None]:
-    return parse_delete_twin(read.id("twinId"), read.tag("ifMatch"))
+    return parse_delete_twin(read.id("twinId"), read.condition())
 
 
 def _parse_patch_component(read: _Members) -> Command[StoredDocument | None]:
@@ -105,7 +111,7 @@ def _parse_patch_component(read: _Members) -> Command[StoredDocument | None]:
         read.id("twinId"),
         read.id("component"),
         read.body("patch"),
-        read.tag("ifMatch"),
+        read.condition(),
         max_operations=read.max_operations,
     )
 
@@ -115,8 +121,7 @@ def _parse_put_relationship(read: _Members) -> Command[StoredDocument | None]:
         read.id("sourceId"),
         read.id("relationshipId"),
         read.body("document"),
-        read.tag("ifNoneMatch"),
-        read.tag("ifMatch"),
+        read.put_condition(),
     )
 
 
@@ -125,14 +130,14 @@ def _parse_patch_relationship(read: _Members) -> Command[StoredDocument | None]:
         read.id("sourceId"),
         read.id("relationshipId"),
         read.body("patch"),
-        read.tag("ifMatch"),
+        read.condition(),
         max_operations=read.max_operations,
     )
 
 
 def _parse_delete_relationship(read: _Members) -> Command[StoredDocument | None]:
     return parse_delete_relationship(
-        read.id("sourceId"), read.id("relationshipId"), read.tag("ifMatch")
+        read.id("sourceId"), read.id("relationshipId"), read.condition()
     )
 
 

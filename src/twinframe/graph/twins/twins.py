@@ -35,8 +35,6 @@ from twinframe.model.clock import stamp_after
 from twinframe.model.etags import (
     UNCONDITIONED,
     Condition,
-    parse_condition,
-    parse_put_condition,
 )
 from twinframe.model.ids import parse_component_name, parse_twin_id
 from twinframe.model.patches import PatchOperation, parse_patch
@@ -161,58 +159,38 @@ class DeleteTwin:
 
 
 def parse_put_twin(
-    twin_id: str,
-    document: JsonValue,
-    if_none_match: str | None = None,
-    if_match: str | None = None,
+    twin_id: str, document: JsonValue, condition: Condition = UNCONDITIONED
 ) -> PutTwin:
     """Errors: `InvalidArgument`, `ValidationFailed` for a document that names no model."""
-    condition = parse_put_condition(if_match, if_none_match)
     parse_twin_id(twin_id)
     body, model_id = parse_twin_body(document)
     return PutTwin(twin_id, model_id, body, condition)
 
 
 def parse_patch_twin(
-    twin_id: str,
-    patch: JsonValue,
-    if_match: str | None = None,
-    if_none_match: str | None = None,
-    *,
-    max_operations: int,
+    twin_id: str, patch: JsonValue, condition: Condition, *, max_operations: int
 ) -> PatchTwin:
     """Errors: `InvalidArgument`, `JsonPatchInvalid`."""
-    condition = parse_condition(if_match, if_none_match)
     operations = parse_patch(patch, max_operations=max_operations)
     parse_twin_id(twin_id)
     return PatchTwin(twin_id, operations, condition, find_new_model(operations))
 
 
 def parse_patch_component(
-    twin_id: str,
-    name: str,
-    patch: JsonValue,
-    if_match: str | None = None,
-    if_none_match: str | None = None,
-    *,
-    max_operations: int,
+    twin_id: str, name: str, patch: JsonValue, condition: Condition, *, max_operations: int
 ) -> PatchTwin:
     """Parse a patch whose paths start in a component.
 
     Errors: `InvalidArgument`, `JsonPatchInvalid`.
     """
-    condition = parse_condition(if_match, if_none_match)
     parse_component_name(name)
     operations = parse_patch(patch, max_operations=max_operations, under=(name,))
     parse_twin_id(twin_id)
     return PatchTwin(twin_id, operations, condition, part=name)
 
 
-def parse_delete_twin(
-    twin_id: str, if_match: str | None = None, if_none_match: str | None = None
-) -> DeleteTwin:
+def parse_delete_twin(twin_id: str, condition: Condition) -> DeleteTwin:
     """Errors: `InvalidArgument`."""
-    condition = parse_condition(if_match, if_none_match)
     parse_twin_id(twin_id)
     return DeleteTwin(twin_id, condition)
 
@@ -292,26 +270,17 @@ class Twins:
         return await self._context.runner.read(lambda session: require_twin(session, twin_id))
 
     async def put_twin(
-        self,
-        twin_id: str,
-        document: JsonValue,
-        if_none_match: str | None = None,
-        if_match: str | None = None,
+        self, twin_id: str, document: JsonValue, condition: Condition = UNCONDITIONED
     ) -> StoredDocument:
         """Create or replace a twin; with `If-None-Match: *` only create, with `If-Match` replace.
 
         Errors: `InvalidArgument`, `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`,
         `PreconditionFailed`.
         """
-        command = parse_put_twin(twin_id, document, if_none_match, if_match)
-        return await run_command(self._context, command)
+        return await run_command(self._context, parse_put_twin(twin_id, document, condition))
 
     async def patch_twin(
-        self,
-        twin_id: str,
-        patch: JsonValue,
-        if_match: str | None = None,
-        if_none_match: str | None = None,
+        self, twin_id: str, patch: JsonValue, condition: Condition = UNCONDITIONED
     ) -> str:
         """Apply a JSON Patch to a twin; return the new etag, new even for an empty patch.
 
@@ -319,18 +288,16 @@ class Twins:
         `PreconditionFailed`, `ModelDecommissioned` for a move to such a model, `LimitExceeded`.
         """
         most = self._context.settings.graph.max_patch_operations
-        command = parse_patch_twin(twin_id, patch, if_match, if_none_match, max_operations=most)
+        command = parse_patch_twin(twin_id, patch, condition, max_operations=most)
         return await run_patch(self._context, command)
 
-    async def delete_twin(
-        self, twin_id: str, if_match: str | None = None, if_none_match: str | None = None
-    ) -> None:
+    async def delete_twin(self, twin_id: str, condition: Condition = UNCONDITIONED) -> None:
         """Delete a twin that has no relationships.
 
         Errors: `InvalidArgument`, `TwinNotFound`, `PreconditionFailed`,
         `RelationshipsNotDeleted`.
         """
-        await run_command(self._context, parse_delete_twin(twin_id, if_match, if_none_match))
+        await run_command(self._context, parse_delete_twin(twin_id, condition))
 
 
 class Components:
@@ -353,19 +320,12 @@ class Components:
         return StoredDocument(stored.etag, orjson.dumps(twin[name]))
 
     async def patch_component(
-        self,
-        twin_id: str,
-        name: str,
-        patch: JsonValue,
-        if_match: str | None = None,
-        if_none_match: str | None = None,
+        self, twin_id: str, name: str, patch: JsonValue, condition: Condition = UNCONDITIONED
     ) -> str:
         """Apply a JSON Patch whose paths start in the component; return the twin's new etag.
 
         Errors: as patching a twin; an unknown component is `JsonPatchInvalid` (SPEC: recorded).
         """
         most = self._context.settings.graph.max_patch_operations
-        command = parse_patch_component(
-            twin_id, name, patch, if_match, if_none_match, max_operations=most
-        )
+        command = parse_patch_component(twin_id, name, patch, condition, max_operations=most)
         return await run_patch(self._context, command)

@@ -30,6 +30,7 @@ from twinframe.http.graph.schemas import (
 )
 from twinframe.http.messages import read_conditions, read_exchange, read_json
 from twinframe.http.operations import Answer, Body, Parameter, Route
+from twinframe.model.etags import parse_put_condition
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
 
@@ -210,8 +211,8 @@ async def put_twins(api: GraphApiContext, request: Request, response: Response) 
     """POST: create or replace twins; 200 with a result for each."""
     bulk = api.graph.bulk
     documents = await _read_body(api, request, bulk.limits)
-    if_match, if_none_match = read_conditions(request)
-    results = await bulk.put_twins(documents, if_none_match, if_match)
+    condition = parse_put_condition(*read_conditions(request))
+    results = await bulk.put_twins(documents, condition)
     response.data = _render_results(results, _TWIN)
 
 
@@ -219,8 +220,8 @@ async def put_relationships(api: GraphApiContext, request: Request, response: Re
     """POST: create or replace relationships; 200 with a result for each."""
     bulk = api.graph.bulk
     documents = await _read_body(api, request, bulk.limits)
-    if_match, if_none_match = read_conditions(request)
-    results = await bulk.put_relationships(documents, if_none_match, if_match)
+    condition = parse_put_condition(*read_conditions(request))
+    results = await bulk.put_relationships(documents, condition)
     response.data = _render_results(results, _RELATIONSHIP)
 
 

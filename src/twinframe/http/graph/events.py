@@ -31,6 +31,7 @@ from twinframe.http.messages import (
 )
 from twinframe.http.operations import Answer, Body, Parameter, Route
 from twinframe.http.streaming import leave_out_stream, stream_answer
+from twinframe.model.etags import parse_put_condition
 
 RENEWAL_SECONDS: Final = 15.0
 """Seconds after which a stream checks again whether its caller may still follow."""
@@ -55,8 +56,8 @@ async def put_route(
 ) -> None:
     """PUT: 204, created or replaced."""
     document = await read_json(api, request, api.bodies.limits.query)
-    if_match, if_none_match = read_conditions(request)
-    await api.graph.event_routes.put_route(route_id, document, if_none_match, if_match)
+    condition = parse_put_condition(*read_conditions(request))
+    await api.graph.event_routes.put_route(route_id, document, condition)
     write_no_content(response)
 
 

@@ -19,6 +19,7 @@ from twinframe.http.messages import (
     write_document,
     write_no_content,
 )
+from twinframe.model.etags import parse_condition, parse_put_condition
 
 
 async def read_relationship(
@@ -34,9 +35,9 @@ async def put_relationship(
 ) -> None:
     """PUT: create or replace; always 200 with the stored relationship."""
     document = await read_json(api, request, api.bodies.limits.document)
-    if_match, if_none_match = read_conditions(request)
+    condition = parse_put_condition(*read_conditions(request))
     stored = await api.graph.relationships.put_relationship(
-        twin_id, relationship_id, document, if_none_match, if_match
+        twin_id, relationship_id, document, condition
     )
     write_document(response, stored)
 
@@ -47,7 +48,7 @@ async def patch_relationship(
     """PATCH: 204 and the new ETag."""
     patch = await read_json(api, request, api.bodies.limits.document, PATCH_TYPES)
     etag = await api.graph.relationships.patch_relationship(
-        twin_id, relationship_id, patch, *read_conditions(request)
+        twin_id, relationship_id, patch, parse_condition(*read_conditions(request))
     )
     write_no_content(response, etag)
 
@@ -57,7 +58,7 @@ async def delete_relationship(
 ) -> None:
     """DELETE: 204."""
     await api.graph.relationships.delete_relationship(
-        twin_id, relationship_id, *read_conditions(request)
+        twin_id, relationship_id, parse_condition(*read_conditions(request))
     )
     write_no_content(response)
 

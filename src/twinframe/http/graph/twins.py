@@ -14,6 +14,7 @@ from twinframe.http.messages import (
     write_document,
     write_no_content,
 )
+from twinframe.model.etags import parse_condition, parse_put_condition
 
 
 async def read_twin(
@@ -28,8 +29,8 @@ async def put_twin(
 ) -> None:
     """PUT: create or replace; always 200 with the stored twin."""
     document = await read_json(api, request, api.bodies.limits.document)
-    if_match, if_none_match = read_conditions(request)
-    stored = await api.graph.twins.put_twin(twin_id, document, if_none_match, if_match)
+    condition = parse_put_condition(*read_conditions(request))
+    stored = await api.graph.twins.put_twin(twin_id, document, condition)
     write_document(response, stored)
 
 
@@ -38,7 +39,9 @@ async def patch_twin(
 ) -> None:
     """PATCH: 204 and the new ETag."""
     patch = await read_json(api, request, api.bodies.limits.document, PATCH_TYPES)
-    etag = await api.graph.twins.patch_twin(twin_id, patch, *read_conditions(request))
+    etag = await api.graph.twins.patch_twin(
+        twin_id, patch, parse_condition(*read_conditions(request))
+    )
     write_no_content(response, etag)
 
 
@@ -46,7 +49,7 @@ async def delete_twin(
     api: GraphApiContext, request: Request, response: Response, twin_id: str
 ) -> None:
     """DELETE: 204 without an ETag."""
-    await api.graph.twins.delete_twin(twin_id, *read_conditions(request))
+    await api.graph.twins.delete_twin(twin_id, parse_condition(*read_conditions(request)))
     write_no_content(response)
 
 
@@ -63,7 +66,7 @@ async def patch_component(
     """PATCH: 204 and the twin's new ETag."""
     patch = await read_json(api, request, api.bodies.limits.document, PATCH_TYPES)
     etag = await api.graph.components.patch_component(
-        twin_id, component, patch, *read_conditions(request)
+        twin_id, component, patch, parse_condition(*read_conditions(request))
     )
     write_no_content(response, etag)
 

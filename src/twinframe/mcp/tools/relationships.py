@@ -29,6 +29,7 @@ from twinframe.mcp.names import warn_of_relationships
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output, require_confirmation
 from twinframe.mcp.tools.querying import add_notes
 from twinframe.mcp.tools.twins import READ_RELATIONSHIPS, WRITTEN, Look, write_document
+from twinframe.model.etags import ABSENT, UNCONDITIONED, parse_condition
 from twinframe.model.pages import PageRequest
 from twinframe.model.values import JsonValue
 
@@ -160,11 +161,11 @@ async def create_or_replace_relationship(
         "$targetId": given.target_id,
     }
     key = given.source_id, given.relationship_id
-    none_match = "*" if given.only_create else None
+    condition = ABSENT if given.only_create else UNCONDITIONED
     return await _write(
         box,
         key,
-        lambda cases: cases.relationships.put_relationship(*key, document, none_match),
+        lambda cases: cases.relationships.put_relationship(*key, document, condition),
         dry_run=given.dry_run,
     )
 
@@ -191,7 +192,9 @@ async def update_relationship(box: Toolbox, given: UpdateRelationship) -> Answer
     return await _write(
         box,
         key,
-        lambda cases: cases.relationships.patch_relationship(*key, given.patch, given.if_match),
+        lambda cases: cases.relationships.patch_relationship(
+            *key, given.patch, parse_condition(given.if_match)
+        ),
         dry_run=given.dry_run,
         action="updated",
     )
@@ -214,7 +217,9 @@ async def delete_relationship(box: Toolbox, given: DeleteRelationship) -> Answer
     return await _write(
         box,
         key,
-        lambda cases: cases.relationships.delete_relationship(*key, given.if_match),
+        lambda cases: cases.relationships.delete_relationship(
+            *key, parse_condition(given.if_match)
+        ),
         dry_run=given.dry_run,
     )
 

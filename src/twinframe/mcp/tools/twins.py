@@ -33,6 +33,7 @@ from twinframe.mcp.errors import clean_text
 from twinframe.mcp.names import find_models, list_some
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output, require_confirmation
 from twinframe.mcp.tools.querying import add_notes
+from twinframe.model.etags import ABSENT, UNCONDITIONED, parse_condition
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, StoredDocument
 
@@ -195,12 +196,12 @@ async def create_or_replace_digital_twin(box: Toolbox, given: CreateOrReplaceDig
             part = document.setdefault(component.name, {})
             if isinstance(part, dict):
                 document[component.name] = {"$metadata": {}, **part}
-    none_match = "*" if given.only_create else None
+    condition = ABSENT if given.only_create else UNCONDITIONED
     return await write_document(
         box,
         lambda session: session.read_twin(given.twin_id),
         READ_TWINS,
-        lambda cases: cases.twins.put_twin(given.twin_id, document, none_match),
+        lambda cases: cases.twins.put_twin(given.twin_id, document, condition),
         dry_run=given.dry_run,
     )
 
@@ -220,7 +221,9 @@ async def update_digital_twin(box: Toolbox, given: UpdateDigitalTwin) -> Answer:
         box,
         lambda session: session.read_twin(given.twin_id),
         READ_TWINS,
-        lambda cases: cases.twins.patch_twin(given.twin_id, given.patch, given.if_match),
+        lambda cases: cases.twins.patch_twin(
+            given.twin_id, given.patch, parse_condition(given.if_match)
+        ),
         dry_run=given.dry_run,
         action="updated",
     )
@@ -255,8 +258,8 @@ async def delete_digital_twin(box: Toolbox, given: DeleteDigitalTwin) -> Answer:
 
     async def act(cases: WriteCases) -> int:
         if given.delete_relationships:
-            return await cases.removal.remove_twin(given.twin_id, given.if_match)
-        await cases.twins.delete_twin(given.twin_id, given.if_match)
+            return await cases.removal.remove_twin(given.twin_id, parse_condition(given.if_match))
+        await cases.twins.delete_twin(given.twin_id, parse_condition(given.if_match))
         return 0
 
     is_seen = await box.access.holds(READ_TWINS)

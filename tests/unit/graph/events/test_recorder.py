@@ -13,6 +13,7 @@ from twinframe.graph import Graph
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.history import render_history
 from twinframe.graph.twins.removal import Removal
+from twinframe.model.etags import parse_condition, parse_put_condition
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.testing.factories import (
@@ -296,10 +297,10 @@ def test_a_refused_write_leaves_no_event(world: Any) -> None:
     twins, relationships = world.graph.twins, world.graph.relationships
     patch = [{"op": "replace", "path": "/temperature", "value": "warm"}]
     for refused in (
-        twins.put_twin("b", build_twin_document(ROOM, temperature="warm"), None),
-        twins.put_twin("a", build_twin_document(ROOM), "*"),
+        twins.put_twin("b", build_twin_document(ROOM, temperature="warm")),
+        twins.put_twin("a", build_twin_document(ROOM), parse_put_condition(None, "*")),
         twins.patch_twin("a", patch),
-        twins.patch_twin("a", [], 'W/"other"'),
+        twins.patch_twin("a", [], parse_condition('W/"other"')),
         twins.delete_twin("absent"),
         relationships.put_relationship(
             "a", "r", {"$relationshipName": "relatedTo", "$targetId": "x"}
@@ -317,7 +318,7 @@ def test_without_events_none_are_kept(world: Any) -> None:
     before = len(read_events(world, skip="-"))
     settings = Settings(events=EventsSettings(enabled=False))
     graph = Graph(InlineRunner(world.store), settings)
-    world.do(graph.twins.put_twin("a", build_twin_document(ROOM), None))
+    world.do(graph.twins.put_twin("a", build_twin_document(ROOM)))
     world.do(graph.telemetry.publish("a", None, {}, "m"))
     world.do(graph.models.create_models([build_interface("dtmi:test:Lamp;1")]))
     assert len(read_events(world, skip="-")) == before
@@ -334,5 +335,5 @@ def test_the_source_is_the_host_that_is_set(world: Any) -> None:
         (Settings(), "g1.twins.example", "g1.twins.example"),
     ):
         graph = Graph(InlineRunner(world.store), settings, host=host)
-        world.do(graph.twins.put_twin("a", build_twin_document(ROOM), None))
+        world.do(graph.twins.put_twin("a", build_twin_document(ROOM)))
         assert last(world).document["source"] == source

@@ -183,7 +183,7 @@ def test_a_change_of_models_is_noticed_on_the_loop(fresh: World) -> None:
         child: Any = [build_interface(CAMERA, extends=[SENSOR])]
         await graph.models.create_models(child)
         body: Any = {"$metadata": {"$model": CAMERA}}
-        await graph.twins.put_twin("camera", body, None)
+        await graph.twins.put_twin("camera", body)
         for page in (await graph.queries.run(count), await warm(graph, runner, count)):
             assert page.rows == (b'{"n":1}',)
             assert page.warnings == ()
@@ -215,7 +215,7 @@ def test_a_write_that_was_acknowledged_is_seen_on_the_loop(fresh: World) -> None
         await warm(graph, runner, text, {"id": "s"})
         for n in range(20):
             body: Any = {"$metadata": {"$model": SENSOR}, "serial": str(n)}
-            await graph.twins.put_twin("s", body, None)
+            await graph.twins.put_twin("s", body)
             page = await graph.queries.run(text, {"id": "s"})
             assert page.rows == (b'{"serial":"%d"}' % n,)
 

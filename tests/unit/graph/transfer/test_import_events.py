@@ -84,12 +84,12 @@ def test_an_import_tells_what_single_writes_tell(store: Any, rows: int) -> None:
     imported, single = build_world(store, chunk_rows=rows), build_world(single_store)
     for world in (imported, single):
         for line in load(there, file.twin("z"), file.twin("end")):
-            world.do(world.graph.twins.put_twin(line["$dtId"], line, None))
+            world.do(world.graph.twins.put_twin(line["$dtId"], line))
         relate(world, file.edge("there", "old", "end"))
     progress = imported.do(imported.graph.portable.import_graph(io.BytesIO(file.render())))
     assert (progress.twins, progress.relationships, progress.errors) == (6, 5, 0)
     for line in load(*twins):
-        single.do(single.graph.twins.put_twin(line["$dtId"], line, None))
+        single.do(single.graph.twins.put_twin(line["$dtId"], line))
     for edge in edges:
         relate(single, edge)
     assert [*map(plain, read_events(imported))] == [*map(plain, read_events(single))]

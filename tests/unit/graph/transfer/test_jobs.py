@@ -777,7 +777,7 @@ def test_a_twin_that_comes_last_is_deleted_before_its_model(
     async def find_then_write(run: DeletionRun, read: Any) -> Any:
         found = await find(run, read)
         if not found and read is deletions._find_twins and late:
-            await worker.graph.twins.put_twin("late", late.pop(), None)
+            await worker.graph.twins.put_twin("late", late.pop())
         return found
 
     async def scenario(running: Worker) -> dict[str, Any]:

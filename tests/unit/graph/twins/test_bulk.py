@@ -21,6 +21,7 @@ from twinframe.errors import (
 )
 from twinframe.graph import Graph
 from twinframe.graph.twins import bulk, changes
+from twinframe.model.etags import parse_put_condition
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphTransaction
 from twinframe.storage.memory import MemoryStore
@@ -126,12 +127,12 @@ def test_of_two_items_with_one_id_the_later_stays(world: Any) -> None:
 def test_with_if_none_match_nothing_is_replaced(world: Any) -> None:
     before = world.put("a", temperature=1.0)
     documents: Any = [twin("a"), twin("b"), twin("b", temperature=2.0)]
-    results = world.do(world.graph.bulk.put_twins(documents, "*"))
+    results = world.do(world.graph.bulk.put_twins(documents, parse_put_condition(None, "*")))
     assert codes(results) == ["PreconditionFailed", None, "PreconditionFailed"]
     assert world.read("a") == before
     assert "temperature" not in world.read("b")
     with pytest.raises(InvalidArgument):
-        world.do(world.graph.bulk.put_twins([], 'W/"x"'))
+        world.do(world.graph.bulk.put_twins([], parse_put_condition(None, 'W/"x"')))
 
 
 def test_relationships_are_put_each_by_its_source_and_id(world: Any) -> None:
@@ -288,7 +289,7 @@ def test_a_bulk_write_equals_the_single_ones(
                 twin_id = item.get("$dtId") if isinstance(item, dict) else None
                 if not isinstance(twin_id, str):
                     raise InvalidArgument("it has no id")
-                await graph.twins.put_twin(twin_id, item, if_none_match)
+                await graph.twins.put_twin(twin_id, item, parse_put_condition(None, if_none_match))
                 told.append(None)
             except TwinframeError as error:
                 told.append(error.code)
@@ -311,9 +312,9 @@ def test_a_bulk_write_equals_the_single_ones(
         ]
         for graph in graphs:
             await graph.models.create_models(build_building_interfaces())  # type: ignore[arg-type]
-        assert codes(await graphs[0].bulk.put_twins(items, if_none_match)) == await put_singly(
-            graphs[1]
-        )
+        assert codes(
+            await graphs[0].bulk.put_twins(items, parse_put_condition(None, if_none_match))
+        ) == await put_singly(graphs[1])
         assert await read(graphs[0]) == await read(graphs[1])
 
     asyncio.run(run())

@@ -14,6 +14,7 @@ from twinframe.errors import (
     TwinNotFound,
     ValidationFailed,
 )
+from twinframe.model.etags import parse_condition
 from twinframe.testing.factories import BUILDING
 
 SOURCE_TIME = "2024-01-31T12:00:00Z"
@@ -27,7 +28,11 @@ def room(world: Any) -> dict[str, Any]:
 
 
 def patch(world: Any, name: str, *operations: Any, if_match: str | None = None) -> dict[str, Any]:
-    etag = world.do(world.graph.components.patch_component("r", name, list(operations), if_match))
+    etag = world.do(
+        world.graph.components.patch_component(
+            "r", name, list(operations), parse_condition(if_match)
+        )
+    )
     twin: dict[str, Any] = world.read("r")
     assert twin["$etag"] == etag
     return twin
@@ -58,7 +63,7 @@ def test_a_component_of_a_missing_twin_is_the_twins_absence(world: Any) -> None:
     with pytest.raises(TwinNotFound):
         world.do(world.graph.components.read_component("x", "thermostat"))
     with pytest.raises(TwinNotFound):
-        world.do(world.graph.components.patch_component("x", "thermostat", [], None))
+        world.do(world.graph.components.patch_component("x", "thermostat", []))
 
 
 @pytest.mark.parametrize("name", ["$metadata", "$dtId", "a/b", ""])

@@ -12,6 +12,7 @@ from twinframe.errors import LimitExceeded, PreconditionFailed, TwinNotFound
 from twinframe.graph import Graph
 from twinframe.graph.twins import removal
 from twinframe.graph.twins.observation import WriteCases
+from twinframe.model.etags import parse_condition
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphSession, StoredDocument
 from twinframe.storage.runner import StoreRunner
@@ -52,7 +53,7 @@ def test_an_error_of_the_use_case_is_that_of_its_rehearsal(world: Any) -> None:
     world.put("a")
 
     async def act(cases: WriteCases) -> None:
-        await cases.twins.delete_twin("a", 'W/"other"')
+        await cases.twins.delete_twin("a", parse_condition('W/"other"'))
 
     for keep in (True, False):
         with pytest.raises(PreconditionFailed):

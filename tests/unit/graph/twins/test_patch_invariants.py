@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from twinframe.errors import JsonPatchInvalid, ValidationFailed
 from twinframe.graph import Graph
+from twinframe.model.etags import parse_condition
 from twinframe.settings import Settings
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import (
@@ -88,7 +89,7 @@ def test_a_patched_twin_is_whole_and_can_be_put_again(patches: list[list[Any]]) 
             before = (await graph.twins.read_twin("t")).body
             sent: Any = copy.deepcopy(patch)
             try:
-                new_etag = await graph.twins.patch_twin("t", sent, etag)
+                new_etag = await graph.twins.patch_twin("t", sent, parse_condition(etag))
             except (JsonPatchInvalid, ValidationFailed):
                 assert (await graph.twins.read_twin("t")).body == before
             else:

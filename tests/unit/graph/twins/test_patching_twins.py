@@ -19,6 +19,7 @@ from twinframe.errors import (
     ValidationFailed,
 )
 from twinframe.graph import Graph
+from twinframe.model.etags import parse_condition
 from twinframe.runtime.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 from twinframe.storage.runner import StoreRunner
@@ -346,7 +347,7 @@ def test_a_missing_twin_is_not_found(world: Any) -> None:
         with pytest.raises(TwinNotFound):
             world.patch("none", if_match=if_match)
         with pytest.raises(TwinNotFound):
-            world.do(world.graph.twins.delete_twin("none", if_match))
+            world.do(world.graph.twins.delete_twin("none", parse_condition(if_match)))
     with pytest.raises(TwinNotFound):
         world.read("none")
 
@@ -358,7 +359,7 @@ def test_a_precondition_that_holds_lets_patch_and_delete_through(
     if_match = header and header.replace("current", room["$etag"])
     twin = world.patch("r", op("add", "/temperature", 1), if_match=if_match)
     if_match = header and header.replace("current", twin["$etag"])
-    world.do(world.graph.twins.delete_twin("r", if_match))
+    world.do(world.graph.twins.delete_twin("r", parse_condition(if_match)))
     with pytest.raises(TwinNotFound):
         world.read("r")
 
@@ -372,7 +373,7 @@ def test_a_precondition_that_fails_changes_nothing(
     with pytest.raises(error):
         world.patch("r", op("add", "/temperature", 1), if_match=header)
     with pytest.raises(error):
-        world.do(world.graph.twins.delete_twin("r", header))
+        world.do(world.graph.twins.delete_twin("r", parse_condition(header)))
     assert world.read("r") == room
 
 
@@ -387,7 +388,7 @@ def test_of_racing_patches_with_one_etag_exactly_one_wins(world: Any, room: Any)
         twins = Graph(runner, world.settings).twins
         patches: list[Any] = [[op("add", "/temperature", value)] for value in range(16)]
         outcomes = await asyncio.gather(
-            *(twins.patch_twin("r", patch, room["$etag"]) for patch in patches),
+            *(twins.patch_twin("r", patch, parse_condition(room["$etag"])) for patch in patches),
             return_exceptions=True,
         )
         await runner.close()

@@ -15,6 +15,7 @@ from twinframe.errors import (
     TwinNotFound,
     ValidationFailed,
 )
+from twinframe.model.etags import parse_put_condition
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
 from twinframe.testing.factories import BUILDING, FLOOR, ROOM, SENSOR, SPACE
@@ -222,16 +223,20 @@ def test_a_document_beyond_the_limit_is_refused(store: GraphStore, world: Any) -
 
 def test_if_none_match_creates_what_is_missing_and_refuses_what_is_there(world: Any) -> None:
     body = {"$metadata": {"$model": SENSOR}}
-    first = world.do(world.graph.twins.put_twin("s", body, "*"))
+    first = world.do(world.graph.twins.put_twin("s", body, parse_put_condition(None, "*")))
     with pytest.raises(PreconditionFailed, match="a twin with the id s was found"):
-        world.do(world.graph.twins.put_twin("s", body, "*"))
+        world.do(world.graph.twins.put_twin("s", body, parse_put_condition(None, "*")))
     assert world.read("s")["$etag"] == first.etag
 
 
 @pytest.mark.parametrize("header", ["XXX", 'W/"7e67a355-f19c-4c19-8a10-2d69b2d2253f"', ""])
 def test_any_other_if_none_match_is_refused_and_nothing_written(world: Any, header: str) -> None:
     with pytest.raises(InvalidArgument, match="Invalid If-None-Match"):
-        world.do(world.graph.twins.put_twin("s", {"$metadata": {"$model": SENSOR}}, header))
+        world.do(
+            world.graph.twins.put_twin(
+                "s", {"$metadata": {"$model": SENSOR}}, parse_put_condition(None, header)
+            )
+        )
     with pytest.raises(TwinNotFound):
         world.read("s")
 
@@ -239,7 +244,11 @@ def test_any_other_if_none_match_is_refused_and_nothing_written(world: Any, head
 def test_the_precondition_is_told_before_the_document(world: Any) -> None:
     world.put("s", SENSOR)
     with pytest.raises(PreconditionFailed):
-        world.do(world.graph.twins.put_twin("s", {"x": 1, "$metadata": {"$model": SENSOR}}, "*"))
+        world.do(
+            world.graph.twins.put_twin(
+                "s", {"x": 1, "$metadata": {"$model": SENSOR}}, parse_put_condition(None, "*")
+            )
+        )
 
 
 # --- decommissioned and deleted models -----------------------------------------------------------

@@ -19,6 +19,7 @@ from twinframe.errors import (
     TwinNotFound,
     ValidationFailed,
 )
+from twinframe.model.etags import parse_condition, parse_put_condition
 from twinframe.model.pages import PageRequest
 from twinframe.settings import Settings
 from twinframe.storage.base import IncomingRelationship
@@ -53,7 +54,9 @@ def read(world: Any, source: str, relationship_id: str) -> dict[str, Any]:
 
 def patch(world: Any, *operations: Any, if_match: str | None = None) -> dict[str, Any]:
     etag = world.do(
-        world.graph.relationships.patch_relationship("a", "r", list(operations), if_match)
+        world.graph.relationships.patch_relationship(
+            "a", "r", list(operations), parse_condition(if_match)
+        )
     )
     document = read(world, "a", "r")
     assert document["$etag"] == etag
@@ -231,11 +234,11 @@ def test_more_than_the_models_multiplicity_is_accepted(ends: Any) -> None:
 def test_if_none_match_creates_what_is_missing_and_refuses_what_is_there(ends: Any) -> None:
     put = ends.graph.relationships.put_relationship
     body = {"$relationshipName": "relatedTo", "$targetId": "b"}
-    first = ends.do(put("a", "r", body, "*"))
+    first = ends.do(put("a", "r", body, parse_put_condition(None, "*")))
     with pytest.raises(PreconditionFailed):
-        ends.do(put("a", "r", body, "*"))
+        ends.do(put("a", "r", body, parse_put_condition(None, "*")))
     with pytest.raises(InvalidArgument):
-        ends.do(put("a", "new", body, OTHER_ETAG))
+        ends.do(put("a", "new", body, parse_put_condition(None, OTHER_ETAG)))
     assert read(ends, "a", "r")["$etag"] == first.etag
     with pytest.raises(RelationshipNotFound):
         read(ends, "a", "new")
@@ -248,13 +251,13 @@ def test_if_match_guards_patch_and_delete(ends: Any) -> None:
         with pytest.raises(error):
             patch(ends, if_match=header)
         with pytest.raises(error):
-            ends.do(delete("a", "r", header))
+            ends.do(delete("a", "r", parse_condition(header)))
     assert read(ends, "a", "r") == before
     after = patch(ends, if_match=before["$etag"])
     patch(ends, if_match="*")
     with pytest.raises(PreconditionFailed):
-        ends.do(delete("a", "r", after["$etag"]))
-    ends.do(delete("a", "r", "*"))
+        ends.do(delete("a", "r", parse_condition(after["$etag"])))
+    ends.do(delete("a", "r", parse_condition("*")))
     with pytest.raises(RelationshipNotFound):
         read(ends, "a", "r")
 
@@ -265,9 +268,11 @@ def test_what_is_missing_is_told_apart(ends: Any) -> None:
         with pytest.raises(error):
             ends.do(relationships.read_relationship(source, "none"))
         with pytest.raises(error):
-            ends.do(relationships.patch_relationship(source, "none", [], OTHER_ETAG))
+            ends.do(
+                relationships.patch_relationship(source, "none", [], parse_condition(OTHER_ETAG))
+            )
         with pytest.raises(error):
-            ends.do(relationships.delete_relationship(source, "none", OTHER_ETAG))
+            ends.do(relationships.delete_relationship(source, "none", parse_condition(OTHER_ETAG)))
 
 
 # --- patches -------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.unit.graph.conftest import build_sqlite
 from twinframe.errors import OperationRefused, TwinframeError
 from twinframe.graph import Graph
+from twinframe.model.etags import parse_condition, parse_put_condition
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
 from twinframe.storage.memory import MemoryStore
@@ -141,20 +142,26 @@ async def call_singly(graph: Graph, operation: Any) -> None:
     twin_id = operation.get("twinId", "")
     match operation["op"]:
         case "putTwin":
-            await graph.twins.put_twin(twin_id, operation["document"], new)
+            await graph.twins.put_twin(
+                twin_id, operation["document"], parse_put_condition(None, new)
+            )
         case "patchTwin":
-            await graph.twins.patch_twin(twin_id, operation["patch"], match)
+            await graph.twins.patch_twin(twin_id, operation["patch"], parse_condition(match))
         case "deleteTwin":
-            await graph.twins.delete_twin(twin_id, match)
+            await graph.twins.delete_twin(twin_id, parse_condition(match))
         case "patchComponent":
             part, patch = operation["component"], operation["patch"]
-            await graph.components.patch_component(twin_id, part, patch, match)
+            await graph.components.patch_component(twin_id, part, patch, parse_condition(match))
         case "putRelationship":
-            await graph.relationships.put_relationship(*key, operation["document"], new)
+            await graph.relationships.put_relationship(
+                *key, operation["document"], parse_put_condition(None, new)
+            )
         case "patchRelationship":
-            await graph.relationships.patch_relationship(*key, operation["patch"], match)
+            await graph.relationships.patch_relationship(
+                *key, operation["patch"], parse_condition(match)
+            )
         case "deleteRelationship":
-            await graph.relationships.delete_relationship(*key, match)
+            await graph.relationships.delete_relationship(*key, parse_condition(match))
         case other:
             raise AssertionError(other)
 
