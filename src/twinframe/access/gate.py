@@ -143,8 +143,7 @@ class Gate:
             raise PermissionMissing(str(needed))
 
     async def admit(self, caller: Caller, needed: Permission, request_info: RequestInfo) -> Caller:
-        """Authorize, and return the caller with its current permissions, for the rest of the
-        request.
+        """Authorize, and return the caller with its permissions for the rest of the request.
 
         PERF: a provider without a cache asks its service each time.
         """

@@ -57,8 +57,7 @@ class SharedBuckets:
         self._known: dict[tuple[str, str], tuple[int, int]] = {}
 
     def take(self, kind: str, caller: str, now: float, interval: float, tolerance: float) -> float:
-        """Count one operation for the caller; return 0, or the seconds until one more is within its
-        rate.
+        """Count one operation; return 0, or the seconds until one more is within the rate.
 
         `now` is of a clock that all processes share and that never goes back; a rate is one in
         `interval` seconds, and `tolerance` how many seconds the caller may be ahead of it. A

@@ -19,8 +19,7 @@ MAX_COMPARED = 1000
 
 @dataclass(slots=True, eq=False)
 class DocumentPath:
-    """The position of an element or value: document index from 0, and the step from the place
-    above.
+    """The position of an element or value: document index, and the step from above.
 
     PERF: a linked list towards the root is cheap to extend, one object a step; the path is rendered
     on demand. Places are not changed; freezing them would triple their cost.

@@ -1,5 +1,4 @@
-"""`parse_models`, the entry point of the DTDL parser: model documents in, checked interfaces or all
-findings out.
+"""`parse_models`, the entry point of the DTDL parser: checked interfaces or all findings.
 
 It runs the phases in order; each phase is a module of its own.
 """

@@ -1,5 +1,4 @@
-"""The strict plugin loader of all seams: an unusable plugin stops the start with an error that
-names it.
+"""The strict plugin loader: an unusable plugin stops the start with an error that names it.
 
 The settings choose the plugin of a seam.
 """

@@ -1,5 +1,4 @@
-"""Access checks over HTTP: authenticates before routing, and checks permissions before the
-responder.
+"""Access checks over HTTP: authentication before routing, permissions before the responder.
 
 The gate decides; this module calls it for requests and raises its refusals.
 """

@@ -51,8 +51,7 @@ class BodyLimits:
 
 
 class Bodies:
-    """Parses the bodies of a process: small ones on the event loop, large ones one at a time in a
-    thread.
+    """Parses the bodies of a process: small ones on the event loop, large ones in a thread.
 
     SEC: several parsing threads would each take the interpreter lock from the event loop for
     milliseconds; one does, at a lower priority.

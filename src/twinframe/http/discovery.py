@@ -1,5 +1,4 @@
-"""OAuth protected resource metadata (RFC 9728), which names the authorization servers, and the 401
-that points to it.
+"""OAuth protected resource metadata (RFC 9728), and the 401 that points to it.
 
 The documents are built from settings. The request gives only the origin, if no public one is set,
 and only if its Host is a known name of the service.

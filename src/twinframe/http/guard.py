@@ -1,5 +1,4 @@
-"""The outermost ASGI layer of the service: request ids, host checks, access log and the last error
-handler.
+"""The outermost ASGI layer of the service: request ids, host checks, access log, last errors.
 
 Limits of HTTP framing are enforced by `protocol`.
 """

@@ -58,8 +58,7 @@ class Links:
         return f"{scheme}://{host}"
 
     def build_next(self, exchange: Exchange, token: str, api_version: str, kept: Kept) -> str:
-        """Return the link of a listing's next page: the same path, `kept` parameters, token,
-        version.
+        """Return the link of a listing's next page, with `kept`, token and version.
 
         NOTE: the page size is in the token: the vendor's Python client follows a link without
         repeating its headers.

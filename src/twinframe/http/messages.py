@@ -157,8 +157,7 @@ def render_array(items: Sequence[bytes]) -> bytes:
 
 
 def render_listing(start: bytes, items: Sequence[bytes], end: bytes) -> bytes:
-    """Return an object with an array of JSON texts between `start`, which ends with its bracket,
-    and `end`.
+    """Return an object with an array of JSON texts between `start`, up to its bracket, and `end`.
 
     PERF: copied once; an array nested in an object is copied three times: a page may have
     megabytes, and the event loop waits for it.

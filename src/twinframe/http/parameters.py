@@ -46,8 +46,7 @@ def refuse_unknown(route: Route) -> Route:
 
 
 def check_query(request: Request, known: Collection[str], many: Collection[str] = ()) -> None:
-    """Raise an error for parameters that an operation does not take, or that are repeated but not
-    in `many`.
+    """Refuse parameters that an operation does not take, or repeated ones that are not in `many`.
 
     SEC: if they were ignored, a typing mistake in `userId` would answer for another user, and one
     in `filter` would show everything.

@@ -1,5 +1,4 @@
-"""Parser of request targets: strict percent-decoding of raw paths into segments below the base
-path.
+"""Parser of request targets: strict percent-decoding of raw paths below the base path.
 
 A segment may contain any character that an id may have, `/` included.
 """

@@ -1,5 +1,4 @@
-"""The ASGI layer that makes an OpenTelemetry span for each request, present only if traces are
-wanted.
+"""The ASGI layer that makes an OpenTelemetry span for each request, if traces are wanted.
 
 NOTE: it imports OpenTelemetry, so only `service` imports it, and only when it is needed.
 """

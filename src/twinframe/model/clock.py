@@ -29,8 +29,7 @@ def read_clock() -> int:
 
 
 def build_steady_clock(clock: Clock) -> Clock:
-    """Build a clock that stands still where the given one jumps back, so that its times keep their
-    order.
+    """Build a clock that stands still where the given one jumps back.
 
     NOTE: it remembers as long as its process lives. A graph's writes keep their order beyond that
     (`graph.context.write_clock`); `twinframe check` reports a clock that is before the data.

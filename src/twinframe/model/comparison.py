@@ -74,8 +74,7 @@ def read_text(value: Value) -> str | None:
 
 
 def equals(left: Value, right: Value) -> bool | None:
-    """Compute `left = right`: None where a null hides the answer; values of different types are
-    unequal.
+    """Compute `left = right`: None where a null hides it; types that differ are unequal.
 
     Lists and maps are unequal as soon as one pair of members is, whatever the other pairs hide.
     """

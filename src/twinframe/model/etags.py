@@ -47,8 +47,7 @@ class Condition:
         return self.match is not None or self.none_match is not None
 
     def check(self, etag: str | None, what: str = "it") -> None:
-        """Raise `PreconditionFailed` unless it holds for `what`, stored under `etag` (None: it is
-        not stored).
+        """Raise `PreconditionFailed` unless it holds for `what`; `etag` None: it is not stored.
 
         SPEC: RFC 9110 sections 13.1.1 and 13.1.2; `*` stands for any stored document.
         """
@@ -137,8 +136,7 @@ def build_guid() -> str:
 
 
 def iterate_guids() -> Iterator[str]:
-    """Yield new ids without end, for many objects at once: 74 random bits of their own, then a
-    count.
+    """Yield new ids without end: 74 random bits of their own, then a count.
 
     PERF: 0.2 us each.
     """

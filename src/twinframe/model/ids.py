@@ -42,8 +42,7 @@ def parse_relationship_id(text: str) -> str:
 
 
 def parse_job_id(text: str) -> str:
-    """Check the id and return it; the same grammar as twin ids, but at most 128 characters and no
-    slash.
+    """Check the id and return it: as twin ids, but at most 128 characters and no slash.
 
     SPEC: the vendor publishes none.
     """

@@ -87,8 +87,7 @@ def render_json(value: object) -> bytes:
 
 
 def _parse_canonical(body: bytes, limits: JsonLimits) -> JsonValue:
-    """Parse a text that is written exactly as we write it; None for every other, including bad
-    ones.
+    """Parse a text that is written exactly as we write it; None for every other.
 
     SEC: writing the value again gives the same bytes, so no member came twice and no number lost
     anything. Escapes, and integers that may not fit into 64 bits, are not handled here.

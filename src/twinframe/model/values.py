@@ -54,8 +54,7 @@ Value: TypeAlias = (
 
 
 def parameter_signature(parameters: Mapping[str, Value]) -> frozenset[tuple[str, str]]:
-    """Return names and types of parameters: all that a compiled query may depend on, for its cache
-    key.
+    """Return names and types of parameters: what the cache key of a compiled query needs.
 
     The type of a list includes the types of its elements, since `x IN $list` compiles by them.
     """

@@ -1,5 +1,4 @@
-"""The memory account of a worker: how much each part of its work holds, and refusals when it is
-full.
+"""The memory account of a worker: what each part holds, and refusals when it is full.
 
 It counts only reservations: a function that holds much memory for a client reserves it here first.
 What cannot be known beforehand, such as intermediate values of a query, is bounded by checking the
@@ -130,8 +129,7 @@ class MemoryAccount:
         return fits and self._used + size <= self._total
 
     def hold(self, part: Part, size: int = 0, beside: int = 0) -> Hold:
-        """Return a context for a piece of work's memory in a part, which releases all of it at its
-        end.
+        """Return a context for memory in a part, which releases all of it at its end.
 
         `beside` is the memory of the part that the same work holds elsewhere. Raises as `take`.
         """

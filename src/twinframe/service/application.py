@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 def create_app(
     settings: Settings | None = None, sections: Mapping[KeyPath, Section] | None = None
 ) -> Guard:
-    """Build the ASGI application of these settings, by default of the settings file and
-    environment.
+    """Build the ASGI application of these settings, by default of file and environment.
 
     Raises `ConfigurationError` when they are wrong. The store is opened at the lifespan's start-up.
     """

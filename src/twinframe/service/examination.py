@@ -59,8 +59,7 @@ _FILES_A_GRAPH = 24
 def examine(
     installation: Installation, config: Path | None = None, *, network: bool = True
 ) -> Iterator[Finding]:
-    """List all findings: errors, warnings and what is fine. Without `network` no server is
-    contacted.
+    """List all findings; without `network` no server is contacted.
 
     It opens the store and closes it again, which creates or migrates it.
     """

@@ -153,8 +153,7 @@ def build_traces(settings: Settings) -> Traces | None:
 
 
 def load_optional(name: str) -> ModuleType:
-    """Import a module that needs OpenTelemetry. Raises `ConfigurationError` if that is not
-    installed.
+    """Import a module of OpenTelemetry; `ConfigurationError` if it is not installed.
 
     PERF: imported here and not at the head of this file, since it takes 0.1 s and 20 MiB.
     """

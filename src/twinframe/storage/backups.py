@@ -35,8 +35,7 @@ class Backups(ABC):
 
     @abstractmethod
     def back_up(self, target: Path) -> None:
-        """Write the graph as it is at one moment to the new file `target`; writes continue
-        meanwhile.
+        """Write the graph as of one moment to the new file `target`, while writes go on.
 
         The store must be open. When the file has its name, it is sealed, complete and on stable
         storage.
@@ -59,8 +58,7 @@ class Backups(ABC):
 
 @contextmanager
 def making_file(target: Path) -> Iterator[Path]:
-    """Create a new, empty file next to `target`, for a backup or an export, renamed once it is
-    complete.
+    """Create an empty file next to `target`, renamed to it once it is complete.
 
     It is locked meanwhile, and removed afterwards if it was not renamed, with the logs that SQLite
     may leave. Unfinished files in that folder whose processes have ended are removed first.

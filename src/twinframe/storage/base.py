@@ -167,8 +167,7 @@ class GraphSession(GraphReader):
 
     @abstractmethod
     def read_schema_version(self) -> int:
-        """Return a number that is new after every change of a model: upload, deletion,
-        decommission.
+        """Return a number that is new after every change of a model.
 
         A number that a write function saw never recurs, not even when its changes were rolled back:
         data cached under it would be mistaken for others. Cheap: it is read with each write.
@@ -228,8 +227,7 @@ class GraphSession(GraphReader):
 
     @abstractmethod
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
-        """Return events with their positions, in their order, after position `after`, at most
-        `limit`.
+        """Return at most `limit` events with their positions, in order, after `after`.
 
         An event is not seen before each with a lower position, nor before the state that it was
         written with: a reader that has read up to a position never misses an event below it.

@@ -213,8 +213,7 @@ class ControlStore(ABC):
 
     @abstractmethod
     def write(self, functions: Sequence[ControlWriteFunction[object]]) -> Sequence[Outcome[object]]:
-        """Run each write function atomically and commit all that succeeded together, as
-        `GraphStore.write`.
+        """Run write functions atomically, commit what succeeded, as `GraphStore.write`.
 
         Write functions of all processes run one after another: what one reads stays true until it
         ends.

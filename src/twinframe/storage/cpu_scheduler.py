@@ -29,8 +29,7 @@ class _Waiter:
 
 
 class CpuScheduler:
-    """Lets at most `count` callers of `yield_control` run at one time, each for some 20 ms; first
-    come, first served.
+    """Lets at most `count` callers of `yield_control` run at once, some 20 ms each, in turn.
 
     PERF: threads that all want the CPU delay those that should go first, niced or not: each of them
     takes the interpreter lock now and then, and may be descheduled while it holds it. With eight

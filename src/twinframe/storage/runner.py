@@ -1,5 +1,4 @@
-"""Schedules a store's work: point reads where they are cheap, writes in one thread, scans in
-others.
+"""Schedules a store's work: cheap point reads inline, writes in one thread, scans in others.
 
 `StoreTraits` describes the costs of a store.
 """
@@ -160,8 +159,7 @@ class StoreRunner:
         read: Callable[[GraphSession], T],
         timeout: float,  # noqa: ASYNC109  (interrupts the statement, not the await)
     ) -> T:
-        """Run a read that may scan, inside one snapshot, in a niced thread, for at most `timeout`
-        seconds.
+        """Run a read that may scan, in one snapshot and a niced thread, for `timeout` seconds.
 
         The time counts from now, waiting included: raises `QueryTimeout` when it passes while
         running, `StorageBusy` when the queue is full or it passes before.
@@ -182,8 +180,7 @@ class StoreRunner:
 
     @property
     def is_full(self) -> bool:
-        """Return whether a write found no disk space within the last minute, and none has found it
-        since.
+        """Whether a write found no disk space within the last minute, and none has since.
 
         NOTE: only a write shows it: free bytes say little about quotas and reserved blocks.
         """

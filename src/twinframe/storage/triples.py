@@ -141,8 +141,7 @@ class SparqlEngine(ABC):
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
     ) -> SparqlQuery:
-        """Parse a query before it runs; graphs are IRIs that its caller chose, none: those of the
-        text.
+        """Parse a query before it runs; without graphs of the caller, those of the text count.
 
         Raises `SparqlInvalid`, also for an update, a SERVICE and any graph but the one that is
         served; `LimitExceeded`.

@@ -77,8 +77,7 @@ class ApiKeys:
     def create(
         self, name: str, permissions: Iterable[str], lifetime: float | None = None
     ) -> tuple[ApiKey, str]:
-        """Create a key; return it and its text, which is not stored. `lifetime` in seconds, None is
-        for ever.
+        """Create a key; return it and its unstored text. `lifetime` in seconds, None: ever.
 
         The permissions are stored as given: check them before.
         """

@@ -66,8 +66,7 @@ class CredentialsFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Open a transaction: committed and on disk when the block ends, rolled back when it
-        raises.
+        """Open a transaction: on disk when the block ends, rolled back when it raises.
 
         Raises `StorageError`.
         """

@@ -29,8 +29,7 @@ class GraphRunner(Protocol):
         """Run point reads."""
 
     def read_short(self, read: Callable[[GraphSession], T], steps: int, seconds: float) -> T | None:
-        """Run at once, in one snapshot, a read that ends within this many steps of the store's
-        engine.
+        """Run at once, in one snapshot, a read that ends within this many engine steps.
 
         None: it did not end; a `scan` of the same gives the result or the error.
         """
@@ -59,8 +58,7 @@ class GraphRunner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServiceWrite(Generic[T]):
-    """A write function that no quota of a hosted graph refuses: leases, the state and the end of
-    jobs.
+    """A write function that no quota refuses: leases, the state and the end of jobs.
 
     The failure of an import must be recorded even in a full graph, and a full graph can be emptied.
     """

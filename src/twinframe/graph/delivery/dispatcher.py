@@ -47,8 +47,7 @@ class _Pending:
 
 
 class KeyedDispatcher:
-    """One lane per key: its events are sent one after the other, the next when the previous is
-    settled.
+    """One lane per key: its events are sent one after the other, each once the last is settled.
 
     `in_flight` lanes are served at a time. An event that fails waits, its lane with it, ever
     longer: up to a minute while the endpoint accepts others, up to some seconds while it gives no

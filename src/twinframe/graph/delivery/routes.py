@@ -1,5 +1,4 @@
-"""The use cases of event routes: put, read, list and delete them, show status, replay, and try a
-filter.
+"""The use cases of event routes: put, read, list, delete, status, replay, and trying a filter.
 
 `graph.delivery` delivers the events in the background.
 """
@@ -215,8 +214,7 @@ class EventRoutes:
         return await self._context.runner.write(apply)
 
     async def try_filter(self, text: str, limit: int) -> Trial:
-        """Return which of the last events a filter passes, at most `limit` and some MiB of them;
-        nothing is sent.
+        """Return which of the last events a filter passes, at most `limit` and some MiB.
 
         Errors: `EventRouteFilterInvalid`, `InvalidArgument`, `EventsDisabled`.
         """

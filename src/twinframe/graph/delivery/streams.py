@@ -173,8 +173,7 @@ class EventStreams:
         return min(seconds * 1.2, _LONGEST_LOOK)
 
     async def _has_more(self, position: int) -> bool:
-        """Return whether there is something to read, or the service ends. One read serves all
-        followers that wait.
+        """Return whether there is something to read; one read serves all who wait.
 
         PERF: 150 followers with a read each kept a store of triples busy all the time, and other
         clients waited for more than a second.
@@ -186,8 +185,7 @@ class EventStreams:
         return await asyncio.shield(self._looking) > position
 
     async def _reserve(self, size: int) -> Hold | None:
-        """Reserve the memory for a batch when the last one had `size` bytes; None: there is none
-        yet.
+        """Reserve memory for a batch like the last one, of `size` bytes; None: none is free.
 
         Nothing is read before it can be kept. Followers of large batches take turns with all
         requests.

@@ -67,8 +67,7 @@ def parse_twin_body(document: JsonValue) -> tuple[JsonObject, str]:
 def build_twin(
     twin_id: str, model_id: str, body: JsonObject, parts: Collection[str], now: str
 ) -> JsonObject:
-    """Build the stored form of a twin that was put, all of it updated at `now`; `$etag` is still
-    empty.
+    """Build the stored form of a twin that was put, updated at `now`, its `$etag` still empty.
 
     `parts` are the names of the model's components. The body's ids, etags and times are left out,
     its source times are kept. Errors: `ValidationFailed` for an invalid source time.

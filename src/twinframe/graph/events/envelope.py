@@ -96,8 +96,7 @@ def render_telemetry(
     payload: JsonValue,
     trace: str = "",
 ) -> bytes:
-    """Render the outbox text of a message of a twin; its own id is the event's. `trace` as for the
-    others.
+    """Render the outbox text of a twin's message, whose own id is that of the event.
 
     SPEC: `source` names the twin, `subject` the component, and is left out without one: CloudEvents
     has no empty subject. `dataschema` is the model of the sender, the component's if it was one; it

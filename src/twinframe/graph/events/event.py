@@ -41,8 +41,7 @@ class Change:
 
 
 class Event:
-    """One event. `wire` is the envelope as it is sent to subscribers; the rest is parsed at first
-    use.
+    """One event: `wire` is its envelope as sent; the rest is parsed at first use.
 
     `position` is that in the outbox, `key` the entity of the event: order is kept within a key.
     """

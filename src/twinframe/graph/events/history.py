@@ -27,8 +27,7 @@ _RELATIONSHIPS: Final = {
 
 
 def render_history(event: Event) -> list[bytes]:
-    """Render the rows of an event, each a CloudEvent in structured form; none for models and
-    telemetry.
+    """Render the rows of an event, each a CloudEvent; none for models and telemetry.
 
     An update has a row for each property it changed, a creation one for the twin and one for each
     property it had.

@@ -104,8 +104,7 @@ class EventRecorder:
         body: bytes,
         before: StoredDocument | None,
     ) -> None:
-        """Record that a twin was created, or replaced. A replacement is recorded as the equivalent
-        patch.
+        """Record that a twin was created, or replaced: as the equivalent patch.
 
         SPEC: the vendor does not document the event of a replacing PUT; subscribers that count
         twins, or look at changes, are served best by an update.

@@ -75,8 +75,7 @@ class Models:
         include_definition: bool = False,
         page: PageRequest = FIRST_PAGE,
     ) -> Page[bytes]:
-        """List ModelData by upload; with `dependencies_for` only those models and their
-        dependencies.
+        """List ModelData by upload; `dependencies_for` limits it to those and what they need.
 
         Dependencies are bases and interfaces of components, transitively. Errors:
         `InvalidArgument`, `LimitExceeded`, `ModelNotFound`, `InvalidContinuationToken`.

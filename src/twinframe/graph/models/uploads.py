@@ -1,5 +1,4 @@
-"""Prepares uploaded models for the store: sorts them by dependency, parses them in pieces, builds
-records.
+"""Prepares uploaded models for the store: sorts them, parses them in pieces, builds records.
 
 A piece is parsed together with its dependencies and then dropped: parsed models take twenty times
 their text, and an upload may have tens of thousands.
@@ -57,8 +56,7 @@ def outline_model(document: JsonValue, size: int) -> Outline:
 
 
 def cut_pieces(outlines: Sequence[Outline]) -> list[list[int]]:
-    """Return the indexes of models in pieces, each model after, or in the piece of, all its
-    dependencies.
+    """Return the indexes of models in pieces, each model not before its dependencies.
 
     Raises `LimitExceeded` for a dependency cycle of more models than a piece may have.
     """
@@ -143,8 +141,7 @@ def parse_piece(
     moment: str,
     find: Callable[[str], JsonValue] = lambda _model_id: None,
 ) -> tuple[ModelRecord, ...]:
-    """Return the records of documents that are parsed together; `find` gives others of the same
-    upload.
+    """Return the records of documents parsed together; `find` gives others of the upload.
 
     Errors: `ModelParsingFailed`, `ModelVersionNotSupported`.
     """

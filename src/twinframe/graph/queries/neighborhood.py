@@ -25,8 +25,7 @@ MOST_RELATIONSHIPS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The parameters of a walk. `names` empty: relationships of any name. `model_ids` empty: any
-    twin.
+    """The parameters of a walk; empty `names` and `model_ids` mean any.
 
     Twins of other models than `model_ids` and their descendants are walked through, but not listed.
     `limit` is of listed twins; `token` continues after those of the answer that gave it.

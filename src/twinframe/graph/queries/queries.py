@@ -144,8 +144,7 @@ class Queries:
         continuation_token: str | None = None,
         page_size: int | None = None,
     ) -> QueryPage:
-        """Return one page of rows. A token alone suffices to continue; a text sent with it must be
-        the same.
+        """Return one page of rows; a token suffices to continue, a text with it must match.
 
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
         `LimitExceeded`.
@@ -356,8 +355,7 @@ def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer
 
 
 def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRow], int]:
-    """Return the rows of a page, possibly some more, and the number of rows that belong to the
-    page.
+    """Return the rows of a page, perhaps some more, and how many belong to the page.
 
     SEC: each may have a mebibyte: no more are fetched at once than fit if they are like those
     before.

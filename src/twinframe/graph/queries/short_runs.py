@@ -81,8 +81,7 @@ def is_small(text: str, parameters: Mapping[str, Value]) -> bool:
 
 
 def _measure(values: Iterable[Value], room: int) -> int:
-    """Return the rest of `room` after characters and an amount for each value; below 0: they are
-    too large.
+    """Return the rest of `room` after characters and values; below 0 they are too large.
 
     PERF: it stops there, whatever the size of the values, and likewise for a container in itself.
     """

@@ -75,8 +75,7 @@ class SpoolWriter:
         wait_for_lock(self._file)
 
     def write(self, rows: Iterable[bytes]) -> int:
-        """Append rows (JSON has no line break in it); return the bytes so far. Readers see them
-        soon.
+        """Append rows (JSON has no line break in it), soon visible; return the bytes so far.
 
         Raises `LimitExceeded` when the result is too large.
         """

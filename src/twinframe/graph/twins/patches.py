@@ -133,8 +133,7 @@ class TwinPatch:
 
 
 def find_parts(document: JsonObject, contents: Collection[str], parts: Collection[str]) -> set[str]:
-    """Return the names that are components when the twin follows a model with these contents and
-    parts.
+    """Return the names of components when the twin follows a model with these contents and parts.
 
     Components that the model does not know at all stay components, for the validator to refuse.
     """

@@ -30,8 +30,7 @@ class Removal:
         self._context = context
 
     async def remove_twin(self, twin_id: str, condition: Condition = UNCONDITIONED) -> int:
-        """Delete a twin and each relationship that starts or ends at it; return the number of
-        these.
+        """Delete a twin and each relationship at either end of it; return their number.
 
         Errors: `InvalidArgument`, `TwinNotFound`, `PreconditionFailed`, `LimitExceeded`.
         """

@@ -222,8 +222,7 @@ class Transactions:
         return self._context.settings.bulk
 
     async def parse(self, body: JsonValue) -> Sequence[_Operation]:
-        """Parse the operations of `{"operations": [...]}`, each valid by itself, without reading
-        the graph.
+        """Parse the operations of `{"operations": [...]}`, without reading the graph.
 
         Errors: `InvalidArgument`, `LimitExceeded`, `OperationRefused`.
         """

@@ -204,8 +204,7 @@ def require_twin(session: GraphSession, twin_id: str) -> StoredDocument:
 
 
 def require_model(models: ModelView, model_id: str) -> LoadedModel:
-    """Return the model of a twin to be written; `ValidationFailed` when it is not stored (any
-    more).
+    """Return the model of a twin to be written; `ValidationFailed` when it is not stored.
 
     SPEC: the vendor answers an unknown model with 400, not 404.
     """

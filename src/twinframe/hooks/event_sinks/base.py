@@ -15,8 +15,7 @@ STRUCTURED = "application/cloudevents+json; charset=utf-8"
 
 
 class DeliveryFailed(TwinframeError):
-    """The endpoint did not accept an event now; it may later. `retry_after` is in seconds, if
-    given.
+    """The endpoint did not accept an event now; `retry_after` is in seconds, if given.
 
     The message is shown to users who manage routes: it contains no secret. One that names a file of
     the installation is for the operator; `told` is the message for callers instead.

@@ -8,8 +8,7 @@ from twinframe.hooks.event_sinks.base import DeliveryFailed
 
 
 def build_trust(authority: str, certificate: str = "", key: str = "") -> ssl.SSLContext:
-    """Build the context of a client that trusts the authorities of a PEM file, by default the
-    system's.
+    """Build the context of a client that trusts a PEM file's authorities, else the system's.
 
     With `certificate` and `key`, PEM files too, it presents that certificate. `DeliveryFailed`
     names the setting whose file cannot be read, and to the operator that file: it may exist the

@@ -1,5 +1,4 @@
-"""The interface of resource types, which the control plane offers and its provisioner brings up and
-down.
+"""The interface of resource types, which a provisioner of the control plane brings up and down.
 
 The provisioner calls the handlers under a lease.
 """

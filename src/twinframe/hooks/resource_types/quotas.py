@@ -83,8 +83,7 @@ class OperationCounter(Protocol):
     """Counts operations in windows of time, for all processes that serve a resource."""
 
     def take(self, seconds: int, start: int, limit: int) -> int:
-        """Return the operations counted before in the window of this length and start (epoch
-        seconds).
+        """Return the operations counted in the window of this length and epoch second.
 
         If they were below `limit`, count one more.
         """

@@ -44,8 +44,7 @@ def add_duration(value: Instant, duration: Duration) -> Instant:
 
 
 def measure_between(start: Instant, end: Instant) -> Duration:
-    """Return months, then days, then the clock from `start` to `end`; the clock alone without two
-    dates.
+    """Return months, days and clock from `start` to `end`; the clock alone without two dates.
 
     A part that only one has (date, time of day, zone) is taken from the other, or is midnight.
     """

@@ -80,8 +80,7 @@ def check_workers(workers: int) -> Finding:
 
 
 def read_memory_limit(root: Path = Path("/")) -> int | None:
-    """Return the most bytes of memory that this process may have: of the machine or its control
-    group.
+    """Return the most bytes of memory for this process: the machine's or control group's.
 
     None where it is unknown. `root` is where the kernel's files are.
     """

@@ -58,8 +58,7 @@ class DeleteJobs:
     async def start_job(
         self, job_id: str | None = None, minutes: int = USUAL_MINUTES
     ) -> tuple[str, bytes]:
-        """Accept a deletion of all relationships, twins and models; return the job's id, and the
-        job.
+        """Accept a deletion of all relationships, twins and models; return id and job.
 
         Without an id a new one is generated. Errors: `InvalidArgument`, `JobStateRefused` for a
         time that is out of range or a taken id, `TooManyJobs`, `JobLimitReached`.

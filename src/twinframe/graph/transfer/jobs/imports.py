@@ -194,8 +194,7 @@ def check_unfinished(context: GraphContext, session: GraphSession) -> None:
 
 
 def choose_oldest(kept: Sequence[Job], context: GraphContext) -> list[str]:
-    """Return the ids of the jobs to delete so that one more may be kept: those that ended longest
-    ago.
+    """Return the ids of the jobs to delete, longest ended first, so that one more may be kept.
 
     `JobLimitReached` when too few have ended. NOTE: without this, a client that imports every ten
     minutes reaches a thousand jobs within a week and is then refused for weeks, and callers cannot
