@@ -52,7 +52,7 @@ from twinframe.storage.memory_state import GraphState, RelationshipKey, find_fau
 T = TypeVar("T")
 
 
-class _MemorySession(GraphSession):
+class MemorySession(GraphSession):
     """Reads the state that `newest` returns, or inside `snapshot` the one at its begin."""
 
     def __init__(self, instance: Instance, newest: Callable[[], GraphState]) -> None:
@@ -261,7 +261,7 @@ class _MemorySession(GraphSession):
             yield item
 
 
-class _MemoryTransaction(_MemorySession, GraphTransaction):
+class MemoryTransaction(MemorySession, GraphTransaction):
     """Changes a state of its own; the store publishes it when the write function succeeds."""
 
     def __init__(self, instance: Instance, state: GraphState) -> None:
@@ -369,7 +369,7 @@ class MemoryStore(GraphStore):
     def session(self) -> GraphSession:
         """A session that sees the newest state at each call."""
         graph = self._graph
-        return _MemorySession(graph.instance, lambda: graph.state)
+        return MemorySession(graph.instance, lambda: graph.state)
 
     def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions one after the other, then publish the result."""
@@ -378,7 +378,7 @@ class MemoryStore(GraphStore):
         with graph.turn:
             state = graph.state
             for function in functions:
-                transaction = _MemoryTransaction(graph.instance, state)
+                transaction = MemoryTransaction(graph.instance, state)
                 try:
                     result = function(transaction)
                 except Exception as error:  # noqa: BLE001  (the seam: each work gets its own error)

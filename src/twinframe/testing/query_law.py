@@ -30,8 +30,7 @@ from twinframe.storage.base import (
     RelationshipRecord,
     TwinRecord,
 )
-from twinframe.storage.memory import MemoryStore
-from twinframe.storage.memory_session import MemorySession
+from twinframe.storage.memory import MemorySession, MemoryStore
 
 TwinSketch: TypeAlias = tuple[str, str, Mapping[str, Any]]
 """Id, model and contents of a twin."""
