@@ -52,14 +52,13 @@ class Answer:
 class Route:
     """One operation of the API.
 
-    `path` is a template such as `/models/{model_id}`; `permission` is what a caller needs,
-    `SIGNED_IN` for no more than credentials, None for the few operations open to everybody;
+    `call` is its method and path, such as `GET /models/{model_id}`; `permission` is what a caller
+    needs, `SIGNED_IN` for no more than credentials, None for the few operations open to everybody;
     `errors` maps statuses to the codes documented for them. If `is_strict`, unknown query
     parameters are refused, except `api-version`, which is ignored.
     """
 
-    method: str
-    path: str
+    call: str
     operation_id: str
     summary: str
     permission: str | None
@@ -70,6 +69,16 @@ class Route:
     body: Body | None = None
     errors: Mapping[int, str] = field(default_factory=dict)
     is_strict: bool = False
+
+    @property
+    def method(self) -> str:
+        """The method."""
+        return self.call.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        """The template of the path."""
+        return self.call.partition(" ")[2]
 
     @property
     def path_parameters(self) -> tuple[str, ...]:

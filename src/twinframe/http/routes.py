@@ -53,8 +53,7 @@ _EDGE = _RELATIONSHIPS + "/{relationship_id}"
 
 _TWIN_ROUTES = (
     Route(
-        "GET",
-        _TWINS,
+        f"GET {_TWINS}",
         "DigitalTwins_GetById",
         "Read a twin",
         "digitaltwins/read",
@@ -64,8 +63,7 @@ _TWIN_ROUTES = (
         errors={404: _NO_TWIN},
     ),
     Route(
-        "PUT",
-        _TWINS,
+        f"PUT {_TWINS}",
         "DigitalTwins_Add",
         "Create or replace a twin",
         "digitaltwins/write",
@@ -77,8 +75,7 @@ _TWIN_ROUTES = (
         {400: "InvalidArgument, ModelDecommissioned, ValidationFailed", 412: _STALE},
     ),
     Route(
-        "PATCH",
-        _TWINS,
+        f"PATCH {_TWINS}",
         "DigitalTwins_Update",
         "Patch a twin",
         "digitaltwins/write",
@@ -90,8 +87,7 @@ _TWIN_ROUTES = (
         {400: _PATCH_ERRORS, 404: _NO_TWIN, 412: _STALE},
     ),
     Route(
-        "DELETE",
-        _TWINS,
+        f"DELETE {_TWINS}",
         "DigitalTwins_Delete",
         "Delete a twin without relationships",
         "digitaltwins/delete",
@@ -102,8 +98,7 @@ _TWIN_ROUTES = (
         errors={400: "InvalidArgument, RelationshipsNotDeleted", 404: _NO_TWIN, 412: _STALE},
     ),
     Route(
-        "GET",
-        _COMPONENT,
+        f"GET {_COMPONENT}",
         "DigitalTwins_GetComponent",
         "Read a component",
         "digitaltwins/read",
@@ -113,8 +108,7 @@ _TWIN_ROUTES = (
         errors={404: "DigitalTwinNotFound, ComponentNotFound"},
     ),
     Route(
-        "PATCH",
-        _COMPONENT,
+        f"PATCH {_COMPONENT}",
         "DigitalTwins_UpdateComponent",
         "Patch a component",
         "digitaltwins/write",
@@ -126,8 +120,7 @@ _TWIN_ROUTES = (
         {400: _PATCH_ERRORS, 404: _NO_TWIN, 412: _STALE},
     ),
     Route(
-        "POST",
-        _TWINS + "/telemetry",
+        f"POST {_TWINS}/telemetry",
         "DigitalTwins_SendTelemetry",
         "Send telemetry of a twin",
         "digitaltwins/write",
@@ -139,8 +132,7 @@ _TWIN_ROUTES = (
         {400: "InvalidArgument, ValidationFailed", 404: _NO_TWIN},
     ),
     Route(
-        "POST",
-        _COMPONENT + "/telemetry",
+        f"POST {_COMPONENT}/telemetry",
         "DigitalTwins_SendComponentTelemetry",
         "Send telemetry of a component",
         "digitaltwins/write",
@@ -155,8 +147,7 @@ _TWIN_ROUTES = (
 
 _RELATIONSHIP_ROUTES = (
     Route(
-        "GET",
-        _EDGE,
+        f"GET {_EDGE}",
         "DigitalTwins_GetRelationshipById",
         "Read a relationship",
         "digitaltwins/relationships/read",
@@ -166,8 +157,7 @@ _RELATIONSHIP_ROUTES = (
         errors={404: _NO_EDGE},
     ),
     Route(
-        "PUT",
-        _EDGE,
+        f"PUT {_EDGE}",
         "DigitalTwins_AddRelationship",
         "Create or replace a relationship",
         "digitaltwins/relationships/write",
@@ -183,8 +173,7 @@ _RELATIONSHIP_ROUTES = (
         },
     ),
     Route(
-        "PATCH",
-        _EDGE,
+        f"PATCH {_EDGE}",
         "DigitalTwins_UpdateRelationship",
         "Patch the properties of a relationship",
         "digitaltwins/relationships/write",
@@ -196,8 +185,7 @@ _RELATIONSHIP_ROUTES = (
         {400: f"InvalidRelationship, {_PATCH_ERRORS}", 404: _NO_EDGE, 412: _STALE},
     ),
     Route(
-        "DELETE",
-        _EDGE,
+        f"DELETE {_EDGE}",
         "DigitalTwins_DeleteRelationship",
         "Delete a relationship",
         "digitaltwins/relationships/delete",
@@ -208,8 +196,7 @@ _RELATIONSHIP_ROUTES = (
         errors={404: _NO_EDGE, 412: _STALE},
     ),
     Route(
-        "GET",
-        _RELATIONSHIPS,
+        f"GET {_RELATIONSHIPS}",
         "DigitalTwins_ListRelationships",
         "List the outgoing relationships of a twin",
         "digitaltwins/relationships/read",
@@ -224,8 +211,7 @@ _RELATIONSHIP_ROUTES = (
         errors={400: "BadRequest, InvalidArgument", 404: _NO_TWIN},
     ),
     Route(
-        "GET",
-        _TWINS + "/incomingrelationships",
+        f"GET {_TWINS}/incomingrelationships",
         "DigitalTwins_ListIncomingRelationships",
         "List the relationships that end at a twin",
         "digitaltwins/relationships/read",
@@ -239,8 +225,7 @@ _RELATIONSHIP_ROUTES = (
 
 _MODEL_ROUTES = (
     Route(
-        "POST",
-        "/models",
+        "POST /models",
         "DigitalTwinModels_Add",
         "Upload models, all or none",
         "models/write",
@@ -254,8 +239,7 @@ _MODEL_ROUTES = (
         },
     ),
     Route(
-        "GET",
-        "/models",
+        "GET /models",
         "DigitalTwinModels_List",
         "List models",
         "models/read",
@@ -276,8 +260,7 @@ _MODEL_ROUTES = (
         errors={400: "BadRequest, InvalidArgument", 404: "ModelNotFound"},
     ),
     Route(
-        "DELETE",
-        "/models",
+        "DELETE /models",
         "DigitalTwinModels_DeleteAll",
         "Delete all models",
         "models/delete",
@@ -286,8 +269,7 @@ _MODEL_ROUTES = (
         "Models",
     ),
     Route(
-        "GET",
-        "/models/{model_id}",
+        "GET /models/{model_id}",
         "DigitalTwinModels_GetById",
         "Read a model",
         "models/read",
@@ -298,8 +280,7 @@ _MODEL_ROUTES = (
         errors={400: "InvalidArgument, LimitExceeded", 404: "ModelNotFound"},
     ),
     Route(
-        "PATCH",
-        "/models/{model_id}",
+        "PATCH /models/{model_id}",
         "DigitalTwinModels_Update",
         "Decommission a model",
         "models/write",
@@ -310,8 +291,7 @@ _MODEL_ROUTES = (
         errors={400: "InvalidArgument, JsonPatchInvalid", 404: "ModelNotFound"},
     ),
     Route(
-        "DELETE",
-        "/models/{model_id}",
+        "DELETE /models/{model_id}",
         "DigitalTwinModels_Delete",
         "Delete a model",
         "models/delete",
@@ -324,8 +304,7 @@ _MODEL_ROUTES = (
 
 _QUERY_ROUTES = (
     Route(
-        "POST",
-        "/query",
+        "POST /query",
         "Query_QueryTwins",
         "Run a query",
         "query/read",

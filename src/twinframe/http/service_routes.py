@@ -119,8 +119,7 @@ async def _read_ready(api: ApiContext, _request: Request, response: Response) ->
 
 _FOUND_FIRST: tuple[Route, ...] = (
     Route(
-        "GET",
-        "/health/live",
+        "GET /health/live",
         "Health_Live",
         "Whether the worker answers",
         None,
@@ -129,8 +128,7 @@ _FOUND_FIRST: tuple[Route, ...] = (
         "Service",
     ),
     Route(
-        "GET",
-        "/health/ready",
+        "GET /health/ready",
         "Health_Ready",
         "Whether the service should get requests",
         None,
@@ -140,8 +138,7 @@ _FOUND_FIRST: tuple[Route, ...] = (
         errors={503: ""},
     ),
     Route(
-        "GET",
-        f"/{discovery.WELL_KNOWN}/{discovery.DOCUMENT}",
+        f"GET /{discovery.WELL_KNOWN}/{discovery.DOCUMENT}",
         "Service_ProtectedResource",
         "Who signs tokens for this service (RFC 9728)",
         None,
@@ -157,8 +154,7 @@ def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Rout
     """Return the routes of the document and the explorer; `name` begins their ids."""
     return (
         Route(
-            "GET",
-            f"{prefix}/openapi.json",
+            f"GET {prefix}/openapi.json",
             f"{name}_OpenApi",
             "This document",
             None,
@@ -167,8 +163,7 @@ def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Rout
             "Service",
         ),
         Route(
-            "GET",
-            f"{prefix}/swagger",
+            f"GET {prefix}/swagger",
             f"{name}_Explorer",
             "The interactive explorer",
             None,
@@ -178,8 +173,7 @@ def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Rout
             errors={404: "NotFound"},
         ),
         Route(
-            "GET",
-            f"{prefix}/swagger/assets/{{name}}",
+            f"GET {prefix}/swagger/assets/{{name}}",
             f"{name}_ExplorerAsset",
             "A file of the explorer",
             None,

@@ -59,8 +59,7 @@ async def read_audit_log(api: GraphApiContext, request: Request, response: Respo
 HOSTED_ROUTES: Final[tuple[Route, ...]] = (
     *ROUTES,
     Route(
-        "GET",
-        "/statistics",
+        "GET /statistics",
         "HostedGraph_Statistics",
         "What was asked of the graph",
         "query/read",
@@ -71,8 +70,7 @@ HOSTED_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "GET",
-        "/auditlog",
+        "GET /auditlog",
         "HostedGraph_AuditLog",
         "Who changed the graph",
         "auditlog/read",

@@ -31,8 +31,7 @@ _ONE: Final = Answer(200, "The account.", schemas.Account)
 def _build_account_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
     return (
         Route(
-            "GET",
-            f"{path}/billing-accounts",
+            f"GET {path}/billing-accounts",
             f"BillingAccounts_ListOf{name}",
             f"List the billing accounts that {place} itself has or had",
             "billing/read",
@@ -43,8 +42,7 @@ def _build_account_routes(name: str, path: str, place: str) -> tuple[Route, ...]
             errors=READ,
         ),
         Route(
-            "POST",
-            f"{path}/billing-accounts",
+            f"POST {path}/billing-accounts",
             f"BillingAccounts_OpenFor{name}",
             f"Have {place} paid for by an account from now on",
             "billing/write",
@@ -60,8 +58,7 @@ def _build_account_routes(name: str, path: str, place: str) -> tuple[Route, ...]
 
 BILLING_ROUTES: tuple[Route, ...] = (
     Route(
-        "GET",
-        f"{PREFIX}/prices",
+        f"GET {PREFIX}/prices",
         "Prices_List",
         "Read the price list",
         SIGNED_IN,
@@ -74,8 +71,7 @@ BILLING_ROUTES: tuple[Route, ...] = (
     *_build_account_routes("Organization", ORGANIZATION, "an organization"),
     *_build_account_routes("Project", PROJECT, "a project"),
     Route(
-        "GET",
-        f"{PROJECT}/billing-account",
+        f"GET {PROJECT}/billing-account",
         "BillingAccounts_Payer",
         "Read who pays for a project, its organization's account included",
         "billing/read",
@@ -85,8 +81,7 @@ BILLING_ROUTES: tuple[Route, ...] = (
         errors=READ,
     ),
     Route(
-        "GET",
-        _ACCOUNT,
+        f"GET {_ACCOUNT}",
         "BillingAccounts_Get",
         "Read a billing account",
         "billing/read",
@@ -96,8 +91,7 @@ BILLING_ROUTES: tuple[Route, ...] = (
         errors={404: MISSING},
     ),
     Route(
-        "PUT",
-        _ACCOUNT,
+        f"PUT {_ACCOUNT}",
         "BillingAccounts_Update",
         "Replace what a billing account says",
         "billing/write",
@@ -108,8 +102,7 @@ BILLING_ROUTES: tuple[Route, ...] = (
         errors=CHANGE,
     ),
     Route(
-        "DELETE",
-        _ACCOUNT,
+        f"DELETE {_ACCOUNT}",
         "BillingAccounts_Close",
         "Close a billing account; it stays readable",
         "billing/write",
@@ -119,8 +112,7 @@ BILLING_ROUTES: tuple[Route, ...] = (
         errors=CHANGE,
     ),
     Route(
-        "GET",
-        _STATEMENTS,
+        f"GET {_STATEMENTS}",
         "Statements_List",
         "List the final statements of an account",
         "billing/read",
@@ -131,8 +123,7 @@ BILLING_ROUTES: tuple[Route, ...] = (
         errors=READ,
     ),
     Route(
-        "GET",
-        _STATEMENTS + "/{month}",
+        f"GET {_STATEMENTS}/{{month}}",
         "Statements_Get",
         "Read the statement of a month, or its draft",
         "billing/read",
@@ -142,8 +133,7 @@ BILLING_ROUTES: tuple[Route, ...] = (
         errors=READ,
     ),
     Route(
-        "GET",
-        _STATEMENTS + "/{month}/delivery",
+        f"GET {_STATEMENTS}/{{month}}/delivery",
         "Statements_GetDelivery",
         "Read whether the billing provider has a statement",
         "billing/read",
@@ -153,8 +143,7 @@ BILLING_ROUTES: tuple[Route, ...] = (
         errors=READ,
     ),
     Route(
-        "GET",
-        f"{RESOURCE}/usage",
+        f"GET {RESOURCE}/usage",
         "Usage_List",
         "Read what was measured at a resource",
         "billing/read",
@@ -165,8 +154,7 @@ BILLING_ROUTES: tuple[Route, ...] = (
         errors=READ,
     ),
     Route(
-        "GET",
-        f"{RESOURCE}/quotas",
+        f"GET {RESOURCE}/quotas",
         "Quotas_List",
         "Read what a resource may use and uses",
         "billing/read",

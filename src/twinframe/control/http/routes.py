@@ -48,8 +48,7 @@ _STALE = {**CHANGE, 412: "It has changed since."}
 
 _ORGANIZATION_ROUTES = (
     Route(
-        "GET",
-        _ORGANIZATIONS,
+        f"GET {_ORGANIZATIONS}",
         "Organizations_List",
         "List the organizations that the caller may see",
         SIGNED_IN,
@@ -60,8 +59,7 @@ _ORGANIZATION_ROUTES = (
         errors={400: INVALID},
     ),
     Route(
-        "POST",
-        _ORGANIZATIONS,
+        f"POST {_ORGANIZATIONS}",
         "Organizations_Create",
         "Create an organization and own it",
         "organizations/create",
@@ -73,8 +71,7 @@ _ORGANIZATION_ROUTES = (
         {400: INVALID, 403: "The caller may not do this.", 409: CREATE[409]},
     ),
     Route(
-        "GET",
-        ORGANIZATION,
+        f"GET {ORGANIZATION}",
         "Organizations_Get",
         "Read an organization",
         "organizations/read",
@@ -84,8 +81,7 @@ _ORGANIZATION_ROUTES = (
         errors=READ,
     ),
     Route(
-        "PUT",
-        ORGANIZATION,
+        f"PUT {ORGANIZATION}",
         "Organizations_Update",
         "Rename an organization",
         "organizations/write",
@@ -96,8 +92,7 @@ _ORGANIZATION_ROUTES = (
         errors=READ,
     ),
     Route(
-        "DELETE",
-        ORGANIZATION,
+        f"DELETE {ORGANIZATION}",
         "Organizations_Delete",
         "Delete an organization that holds no project",
         "organizations/delete",
@@ -110,8 +105,7 @@ _ORGANIZATION_ROUTES = (
 
 _PROJECT_ROUTES = (
     Route(
-        "GET",
-        _PROJECTS,
+        f"GET {_PROJECTS}",
         "Projects_List",
         "List the projects that the caller may see",
         SIGNED_IN,
@@ -122,8 +116,7 @@ _PROJECT_ROUTES = (
         errors={400: INVALID},
     ),
     Route(
-        "POST",
-        _PROJECTS,
+        f"POST {_PROJECTS}",
         "Projects_Create",
         "Create a project in an organization",
         "projects/write",
@@ -135,8 +128,7 @@ _PROJECT_ROUTES = (
         CREATE,
     ),
     Route(
-        "GET",
-        PROJECT,
+        f"GET {PROJECT}",
         "Projects_Get",
         "Read a project",
         "projects/read",
@@ -146,8 +138,7 @@ _PROJECT_ROUTES = (
         errors=READ,
     ),
     Route(
-        "PUT",
-        PROJECT,
+        f"PUT {PROJECT}",
         "Projects_Update",
         "Rename a project",
         "projects/write",
@@ -158,8 +149,7 @@ _PROJECT_ROUTES = (
         errors=READ,
     ),
     Route(
-        "DELETE",
-        PROJECT,
+        f"DELETE {PROJECT}",
         "Projects_Delete",
         "Delete a project that holds no resource",
         "projects/delete",
@@ -178,8 +168,7 @@ _LISTED = (
 
 _RESOURCE_ROUTES = (
     Route(
-        "GET",
-        f"{PREFIX}/resources",
+        f"GET {PREFIX}/resources",
         "Resources_ListAll",
         "List the resources of all projects that the caller may see",
         SIGNED_IN,
@@ -190,8 +179,7 @@ _RESOURCE_ROUTES = (
         errors={400: INVALID},
     ),
     Route(
-        "GET",
-        _RESOURCES,
+        f"GET {_RESOURCES}",
         "Resources_List",
         "List the resources of a project",
         "resources/read",
@@ -202,8 +190,7 @@ _RESOURCE_ROUTES = (
         errors=READ,
     ),
     Route(
-        "POST",
-        _RESOURCES,
+        f"POST {_RESOURCES}",
         "Resources_Create",
         "Create a resource",
         "resources/write",
@@ -215,8 +202,7 @@ _RESOURCE_ROUTES = (
         CREATE,
     ),
     Route(
-        "GET",
-        RESOURCE,
+        f"GET {RESOURCE}",
         "Resources_Get",
         "Read a resource",
         "resources/read",
@@ -226,8 +212,7 @@ _RESOURCE_ROUTES = (
         errors=READ,
     ),
     Route(
-        "PUT",
-        RESOURCE,
+        f"PUT {RESOURCE}",
         "Resources_Update",
         "Change a resource",
         "resources/write",
@@ -239,8 +224,7 @@ _RESOURCE_ROUTES = (
         _STALE,
     ),
     Route(
-        "DELETE",
-        RESOURCE,
+        f"DELETE {RESOURCE}",
         "Resources_Delete",
         "Delete a resource and all its data",
         "resources/delete",
@@ -251,8 +235,7 @@ _RESOURCE_ROUTES = (
         errors=_STALE,
     ),
     Route(
-        "GET",
-        RESOURCE + "/operations",
+        f"GET {RESOURCE}/operations",
         "Resources_ListOperations",
         "List what was asked of a resource and what became of it",
         "resources/read",
@@ -266,8 +249,7 @@ _RESOURCE_ROUTES = (
 
 _USER_ROUTES = (
     Route(
-        "GET",
-        f"{PREFIX}/users",
+        f"GET {PREFIX}/users",
         "Users_List",
         "List all who have called",
         "users/read",
@@ -278,8 +260,7 @@ _USER_ROUTES = (
         errors={400: INVALID, 403: FORBIDDEN},
     ),
     Route(
-        "GET",
-        f"{PREFIX}/users/me",
+        f"GET {PREFIX}/users/me",
         "Users_Me",
         "Read who the caller is",
         SIGNED_IN,
@@ -288,8 +269,7 @@ _USER_ROUTES = (
         "Users",
     ),
     Route(
-        "GET",
-        f"{PREFIX}/users/me/role-assignments",
+        f"GET {PREFIX}/users/me/role-assignments",
         "Users_MyRoleAssignments",
         "List what the caller was granted",
         SIGNED_IN,
@@ -300,8 +280,7 @@ _USER_ROUTES = (
         errors={400: INVALID},
     ),
     Route(
-        "GET",
-        PREFIX + "/users/{user_id}",
+        f"GET {PREFIX}/users/{{user_id}}",
         "Users_Get",
         "Read a user",
         "users/read",
@@ -314,8 +293,7 @@ _USER_ROUTES = (
 
 _ROLE_ROUTES = (
     Route(
-        "GET",
-        f"{PREFIX}/roles",
+        f"GET {PREFIX}/roles",
         "Roles_ListBuiltIn",
         "List the built-in roles",
         SIGNED_IN,
@@ -326,8 +304,7 @@ _ROLE_ROUTES = (
         errors={400: INVALID},
     ),
     Route(
-        "GET",
-        _ROLES,
+        f"GET {_ROLES}",
         "Roles_List",
         "List the custom roles of an organization",
         "roles/read",
@@ -338,8 +315,7 @@ _ROLE_ROUTES = (
         errors=READ,
     ),
     Route(
-        "POST",
-        _ROLES,
+        f"POST {_ROLES}",
         "Roles_Create",
         "Define a role of permissions that the caller holds",
         "roles/write",
@@ -351,8 +327,7 @@ _ROLE_ROUTES = (
         CREATE,
     ),
     Route(
-        "GET",
-        _ROLES + "/{role_id}",
+        f"GET {_ROLES}/{{role_id}}",
         "Roles_Get",
         "Read a custom role",
         "roles/read",
@@ -362,8 +337,7 @@ _ROLE_ROUTES = (
         errors=READ,
     ),
     Route(
-        "PUT",
-        _ROLES + "/{role_id}",
+        f"PUT {_ROLES}/{{role_id}}",
         "Roles_Update",
         "Change a custom role for all who hold it",
         "roles/write",
@@ -374,8 +348,7 @@ _ROLE_ROUTES = (
         errors=CHANGE,
     ),
     Route(
-        "DELETE",
-        _ROLES + "/{role_id}",
+        f"DELETE {_ROLES}/{{role_id}}",
         "Roles_Delete",
         "Delete a custom role",
         "roles/write",
@@ -392,8 +365,7 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
     """Return the routes that every scope has: its role assignments and its audit log."""
     return (
         Route(
-            "GET",
-            f"{path}/role-assignments",
+            f"GET {path}/role-assignments",
             f"RoleAssignments_ListOf{name}",
             f"List who holds which role at {place}",
             "access/read",
@@ -407,8 +379,7 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
             errors=READ,
         ),
         Route(
-            "POST",
-            f"{path}/role-assignments",
+            f"POST {path}/role-assignments",
             f"RoleAssignments_CreateAt{name}",
             f"Give a role at {place} to somebody",
             "access/write",
@@ -420,8 +391,7 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
             CREATE,
         ),
         Route(
-            "GET",
-            f"{path}/audit-log",
+            f"GET {path}/audit-log",
             f"AuditLog_ListOf{name}",
             f"List the changes at {place} and in it",
             "audit/read",
@@ -437,8 +407,7 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
 _ACCESS_ROUTES = (
     *(route for scope in _SCOPES for route in _build_scope_routes(*scope)),
     Route(
-        "GET",
-        _ASSIGNMENT,
+        f"GET {_ASSIGNMENT}",
         "RoleAssignments_Get",
         "Read an assignment; one's own needs no permission",
         "access/read",
@@ -448,8 +417,7 @@ _ACCESS_ROUTES = (
         errors={404: MISSING},
     ),
     Route(
-        "PUT",
-        _ASSIGNMENT,
+        f"PUT {_ASSIGNMENT}",
         "RoleAssignments_Update",
         "Give an assignment another expiry",
         "access/write",
@@ -460,8 +428,7 @@ _ACCESS_ROUTES = (
         errors=CHANGE,
     ),
     Route(
-        "DELETE",
-        _ASSIGNMENT,
+        f"DELETE {_ASSIGNMENT}",
         "RoleAssignments_Delete",
         "Revoke a role; one's own needs no permission",
         "access/write",
@@ -471,8 +438,7 @@ _ACCESS_ROUTES = (
         errors=CHANGE,
     ),
     Route(
-        "GET",
-        f"{PREFIX}/permissions/check",
+        f"GET {PREFIX}/permissions/check",
         "Permissions_Check",
         "Ask what one may do at a scope; about others with `access/check` there",
         SIGNED_IN,

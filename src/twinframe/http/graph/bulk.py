@@ -293,8 +293,7 @@ _ABSENT = "DigitalTwinNotFound, RelationshipNotFound, TargetDigitalTwinNotFound"
 
 BULK_ROUTES: Final[tuple[Route, ...]] = (
     Route(
-        "POST",
-        "/digitaltwins",
+        "POST /digitaltwins",
         "Bulk_PutTwins",
         "Create or replace many twins",
         "digitaltwins/write",
@@ -307,8 +306,7 @@ BULK_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "POST",
-        "/relationships",
+        "POST /relationships",
         "Bulk_PutRelationships",
         "Create or replace many relationships",
         "digitaltwins/relationships/write",
@@ -321,8 +319,7 @@ BULK_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "POST",
-        "/$transaction",
+        "POST /$transaction",
         "Transactions_Run",
         "Apply several writes, all or none; each needs its own permission too",
         "digitaltwins/write",

@@ -302,8 +302,7 @@ _REFUSED = (
 
 _VENDOR_ROUTES: Final[tuple[Route, ...]] = (
     Route(
-        "GET",
-        "/eventroutes",
+        "GET /eventroutes",
         "EventRoutes_List",
         "List event routes",
         "eventroutes/read",
@@ -314,8 +313,7 @@ _VENDOR_ROUTES: Final[tuple[Route, ...]] = (
         errors={400: "BadRequest, InvalidArgument"},
     ),
     Route(
-        "GET",
-        _ROUTE,
+        f"GET {_ROUTE}",
         "EventRoutes_GetById",
         "Read an event route",
         "eventroutes/read",
@@ -325,8 +323,7 @@ _VENDOR_ROUTES: Final[tuple[Route, ...]] = (
         errors=_NO_ROUTE,
     ),
     Route(
-        "PUT",
-        _ROUTE,
+        f"PUT {_ROUTE}",
         "EventRoutes_Add",
         "Create or replace an event route",
         "eventroutes/write",
@@ -338,8 +335,7 @@ _VENDOR_ROUTES: Final[tuple[Route, ...]] = (
         {400: _REFUSED, 412: "PreconditionFailed"},
     ),
     Route(
-        "DELETE",
-        _ROUTE,
+        f"DELETE {_ROUTE}",
         "EventRoutes_Delete",
         "Delete an event route",
         "eventroutes/delete",
@@ -352,8 +348,7 @@ _VENDOR_ROUTES: Final[tuple[Route, ...]] = (
 
 _OWN_ROUTES: Final[tuple[Route, ...]] = (
     Route(
-        "GET",
-        _ROUTE + "/status",
+        f"GET {_ROUTE}/status",
         "EventRoutes_ReadStatus",
         "How an event route stands",
         "eventroutes/read",
@@ -364,8 +359,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "POST",
-        _ROUTE + "/replay",
+        f"POST {_ROUTE}/replay",
         "EventRoutes_Replay",
         "Send events again from a position on",
         "eventroutes/write",
@@ -377,8 +371,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "GET",
-        _ROUTE + "/deadletters",
+        f"GET {_ROUTE}/deadletters",
         "EventRoutes_ListDeadLetters",
         "List events that a route gave up",
         "eventroutes/read",
@@ -390,8 +383,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "POST",
-        _ROUTE + "/deadletters/replay",
+        f"POST {_ROUTE}/deadletters/replay",
         "EventRoutes_ReplayDeadLetters",
         "Send once more what a route gave up, 1,000 a call",
         "eventroutes/write",
@@ -402,8 +394,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "DELETE",
-        _ROUTE + "/deadletters",
+        f"DELETE {_ROUTE}/deadletters",
         "EventRoutes_DeleteDeadLetters",
         "Forget what a route gave up, 1,000 a call",
         "eventroutes/delete",
@@ -414,8 +405,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "GET",
-        "/events",
+        "GET /events",
         "Events_Follow",
         "Follow events as they happen",
         "digitaltwins/read",
@@ -430,8 +420,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "POST",
-        "/events/try",
+        "POST /events/try",
         "Events_TryFilter",
         "Which of the last events a filter passes",
         "eventroutes/read",

@@ -177,8 +177,7 @@ _STATE = {400: "InvalidArgument, ValidationFailed", **_NO_IMPORT}
 
 JOB_ROUTES: Final[tuple[Route, ...]] = (
     Route(
-        "GET",
-        _IMPORTS,
+        f"GET {_IMPORTS}",
         "ImportJobs_List",
         "List import jobs",
         "jobs/imports/read",
@@ -189,8 +188,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         errors={400: _LISTED},
     ),
     Route(
-        "GET",
-        _IMPORT,
+        f"GET {_IMPORT}",
         "ImportJobs_GetById",
         "Read an import job",
         "jobs/imports/read",
@@ -200,8 +198,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         errors=_NO_IMPORT,
     ),
     Route(
-        "PUT",
-        _IMPORT,
+        f"PUT {_IMPORT}",
         "ImportJobs_Add",
         "Start an import",
         "jobs/imports/write",
@@ -216,8 +213,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         },
     ),
     Route(
-        "POST",
-        f"{_IMPORT}/cancel",
+        f"POST {_IMPORT}/cancel",
         "ImportJobs_Cancel",
         "Cancel an import; what is stored stays",
         "jobs/imports/cancel",
@@ -227,8 +223,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         errors=_STATE,
     ),
     Route(
-        "POST",
-        f"{_IMPORT}/resume",
+        f"POST {_IMPORT}/resume",
         "ImportJobs_Resume",
         "Let an import go on that failed or was cancelled",
         "jobs/imports/write",
@@ -239,8 +234,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "DELETE",
-        _IMPORT,
+        f"DELETE {_IMPORT}",
         "ImportJobs_Delete",
         "Forget an import job that has ended",
         "jobs/imports/delete",
@@ -250,8 +244,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         errors=_STATE,
     ),
     Route(
-        "POST",
-        _DELETIONS,
+        f"POST {_DELETIONS}",
         "DeleteJobs_Add",
         "Delete the whole graph",
         "jobs/deletions/write",
@@ -267,8 +260,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         errors={400: "InvalidArgument, JobLimitReached, ValidationFailed", **_BUSY},
     ),
     Route(
-        "GET",
-        _DELETIONS,
+        f"GET {_DELETIONS}",
         "DeleteJobs_List",
         "List delete jobs",
         "jobs/deletions/read",
@@ -279,8 +271,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         errors={400: _LISTED},
     ),
     Route(
-        "GET",
-        f"{_DELETIONS}/{{job_id}}",
+        f"GET {_DELETIONS}/{{job_id}}",
         "DeleteJobs_GetById",
         "Read a delete job",
         "jobs/deletions/read",

@@ -48,8 +48,7 @@ async def read_permissions(api: GraphApiContext, request: Request, response: Res
 
 PERMISSION_ROUTES: Final[tuple[Route, ...]] = (
     Route(
-        "GET",
-        "/permissions",
+        "GET /permissions",
         "Service_Permissions",
         "What the caller may do",
         SIGNED_IN,

@@ -178,8 +178,7 @@ _RESULT = Answer(
 
 TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
     Route(
-        "GET",
-        "/export",
+        "GET /export",
         "Graph_Export",
         "The graph as RDF",
         "query/read",
@@ -191,8 +190,7 @@ TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "GET",
-        "/export/shapes",
+        "GET /export/shapes",
         "Graph_ExportShapes",
         "SHACL shapes of the models",
         "models/read",
@@ -204,8 +202,7 @@ TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "GET",
-        "/export/report",
+        "GET /export/report",
         "Graph_ExportReport",
         "SHACL validation report of the twins",
         "query/read",
@@ -217,8 +214,7 @@ TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
         is_strict=True,
     ),
     Route(
-        "GET",
-        "/sparql",
+        "GET /sparql",
         "Sparql_QueryByUrl",
         "Run a SPARQL query",
         "query/read",
@@ -229,8 +225,7 @@ TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
         errors=_SPARQL_ERRORS,
     ),
     Route(
-        "POST",
-        "/sparql",
+        "POST /sparql",
         "Sparql_QueryByPost",
         "Run a SPARQL query",
         "query/read",
