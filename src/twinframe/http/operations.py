@@ -29,6 +29,10 @@ class Parameter:
     required: bool = False
 
 
+PAGE_SIZE: Final = Parameter("max-items-per-page", "header", "Most items of the page.", int)
+TOKEN: Final = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
+
+
 @dataclass(frozen=True, slots=True)
 class Body:
     """A JSON request body: `kind` is the Python type of its value."""

@@ -14,7 +14,7 @@ from twinframe.http.graph.events import EVENT_ROUTES
 from twinframe.http.graph.jobs import JOB_ROUTES
 from twinframe.http.graph.permissions import PERMISSION_ROUTES
 from twinframe.http.graph.triples import TRIPLE_ROUTES
-from twinframe.http.operations import Answer, Body, Parameter, Route
+from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.http.service_routes import SERVICE_ROUTES
 
 _ETAG = {"ETag": "The version of the document, weak."}
@@ -24,8 +24,6 @@ _IF_MATCH = Parameter("If-Match", "header", "`*`, or the ETag the document must 
 _IF_NONE_MATCH = Parameter("If-None-Match", "header", "`*`: only create, never replace.")
 _PUT_IF_MATCH = Parameter("If-Match", "header", "`*`, or the ETag it must have: only replace.")
 _IF_OTHER = Parameter("If-None-Match", "header", "An ETag the document must not have.")
-_PAGE_SIZE = Parameter("max-items-per-page", "header", "Most items of the page.", int)
-_TOKEN = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
 _DEFINITION = Parameter("includeModelDefinition", "query", "Include the DTDL document.", bool)
 _INHERITED = Parameter(
     "includeBaseModelContents",
@@ -205,8 +203,8 @@ _RELATIONSHIP_ROUTES = (
         "Relationships",
         (
             Parameter("relationshipName", "query", "Only relationships of this name."),
-            _TOKEN,
-            _PAGE_SIZE,
+            TOKEN,
+            PAGE_SIZE,
         ),
         errors={400: "BadRequest, InvalidArgument", 404: _NO_TWIN},
     ),
@@ -218,7 +216,7 @@ _RELATIONSHIP_ROUTES = (
         relationships.list_incoming,
         Answer(200, "A page.", schemas.Listing[schemas.IncomingRelationship]),
         "Relationships",
-        (_TOKEN, _PAGE_SIZE),
+        (TOKEN, PAGE_SIZE),
         errors={400: "BadRequest, InvalidArgument", 404: _NO_TWIN},
     ),
 )
@@ -254,8 +252,8 @@ _MODEL_ROUTES = (
                 list[str],
             ),
             _DEFINITION,
-            _TOKEN,
-            _PAGE_SIZE,
+            TOKEN,
+            PAGE_SIZE,
         ),
         errors={400: "BadRequest, InvalidArgument", 404: "ModelNotFound"},
     ),
@@ -313,7 +311,7 @@ _QUERY_ROUTES = (
             200, "A page of rows.", schemas.QueryResult, {"query-charge": "What the page cost."}
         ),
         "Query",
-        (_PAGE_SIZE,),
+        (PAGE_SIZE,),
         Body(schemas.QuerySpecification),
         {400: "BadRequest, InvalidArgument, SqlQueryError, TimeoutError"},
     ),

@@ -14,7 +14,7 @@ from twinframe.errors import InvalidArgument, InvalidContinuationToken
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.errors import RouteNotFound
 from twinframe.http.messages import read_api_version, read_exchange, read_page_size, render_array
-from twinframe.http.operations import Answer, Parameter, Route
+from twinframe.http.operations import TOKEN, Answer, Parameter, Route
 from twinframe.http.routes import ROUTES
 
 _LARGEST_PAGE: Final = 1000
@@ -79,7 +79,7 @@ HOSTED_ROUTES: Final[tuple[Route, ...]] = (
         "Hosted graph",
         (
             Parameter("day", "query", "Day in UTC, such as 2024-01-31; today unless told."),
-            Parameter("continuationToken", "query", "Where to go on; part of a nextLink."),
+            TOKEN,
             Parameter("max-items-per-page", "header", "Most lines of the page.", int),
         ),
         errors={400: "InvalidArgument", 404: "NotFound"},

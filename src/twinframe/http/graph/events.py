@@ -29,7 +29,7 @@ from twinframe.http.messages import (
     render_array,
     write_no_content,
 )
-from twinframe.http.operations import Answer, Body, Parameter, Route
+from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.http.streaming import leave_out_stream, stream_answer
 from twinframe.model.etags import parse_put_condition
 
@@ -282,8 +282,6 @@ def render_followed(followed: Followed) -> bytes:
 
 _TAG: Final = "Event routes"
 _NO_CONTENT = Answer(204, "Done.")
-_PAGE_SIZE = Parameter("max-items-per-page", "header", "Most items of the page.", int)
-_TOKEN = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
 _FILTER = Parameter("filter", "query", "Which events; without it all. As of event routes.")
 _LAST_ID = Parameter(
     "Last-Event-ID", "header", "The id behind which to begin; 0 for all that is kept."
@@ -309,7 +307,7 @@ _VENDOR_ROUTES: Final[tuple[Route, ...]] = (
         list_routes,
         Answer(200, "A page.", schemas.Listing[schemas.EventRoute]),
         _TAG,
-        (_PAGE_SIZE, _TOKEN),
+        (PAGE_SIZE, TOKEN),
         errors={400: "BadRequest, InvalidArgument"},
     ),
     Route(
@@ -378,7 +376,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         list_dead_letters,
         Answer(200, "A page.", schemas.Listing[event_schemas.DeadLetter]),
         _TAG,
-        (_PAGE_SIZE, _TOKEN),
+        (PAGE_SIZE, TOKEN),
         errors={400: "BadRequest, InvalidArgument", **_NO_ROUTE},
         is_strict=True,
     ),

@@ -21,7 +21,7 @@ from twinframe.http.messages import (
     render_array,
     write_no_content,
 )
-from twinframe.http.operations import Answer, Body, Parameter, Route
+from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.model.pages import Page
 
 
@@ -162,8 +162,6 @@ def _write_page(
 
 
 _TAG: Final = "Jobs"
-_PAGE_SIZE = Parameter("max-items-per-page", "header", "Most items of the page.", int)
-_TOKEN = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
 _MINUTES = Parameter("timeoutInMinutes", "query", "15 to 1440; 720 if it is missing.", int)
 _OPERATION = Parameter("operation-id", "header", "Id of the job; one is made if it is missing.")
 _IMPORTS = "/jobs/imports"
@@ -184,7 +182,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         list_imports,
         Answer(200, "A page.", schemas.Listing[ImportJob]),
         _TAG,
-        (_PAGE_SIZE, _TOKEN),
+        (PAGE_SIZE, TOKEN),
         errors={400: _LISTED},
     ),
     Route(
@@ -267,7 +265,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         list_deletions,
         Answer(200, "A page.", schemas.Listing[DeleteJob]),
         _TAG,
-        (_PAGE_SIZE, _TOKEN),
+        (PAGE_SIZE, TOKEN),
         errors={400: _LISTED},
     ),
     Route(
