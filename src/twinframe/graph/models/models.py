@@ -309,7 +309,8 @@ def _render_whole(interface: Interface, documents: Sequence[Element]) -> bytes:
     """Render a JSON object: `model`, `bases`, and a list of the contents of each kind.
 
     `documents` are those of the interface and of its ancestors, nearest first, as their authors
-    wrote them; of elements with one name the nearest counts. SPEC: kinds and their names are those of Konnektr's answer.
+    wrote them; of elements with one name the nearest counts. SPEC: kinds and their names are those
+    of Konnektr's answer.
     """
     contents = list(_merge(documents, "contents", "name"))
     model = {**documents[0], "contents": contents}

@@ -50,7 +50,7 @@ class TypingCache:
         """
         kept, typing = self._built
         if kept != version:
-            found = _read_temporal_names(session)
+            found = read_temporal_names(session)
             typing = ModelTyping(found, self._models) if found.names else None
             self._built = version, typing
         return typing
@@ -199,7 +199,7 @@ class _TemporalNames(NamedTuple):
     declared: Mapping[str, Declared]
 
 
-def _read_temporal_names(session: GraphSession) -> _TemporalNames:
+def read_temporal_names(session: GraphSession) -> _TemporalNames:
     """Return the temporal names that the stored models declare.
 
     PERF: as reading the names for warnings, 20 ms for the 767 interfaces of a large ontology.
