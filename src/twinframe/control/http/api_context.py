@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from falcon.asgi import Request, Response
 
@@ -101,11 +101,6 @@ def choose_limited(limited: BoundResponder, free: BoundResponder) -> BoundRespon
         await (free if is_service else limited)(request, response, **parameters)
 
     return run
-
-
-def read_actor(request: Request) -> Actor:
-    """Return the actor of this request."""
-    return cast("Actor", request.context.actor)
 
 
 def build_actor(caller: Caller, request_id: str, *, trust_emails: bool) -> Actor:

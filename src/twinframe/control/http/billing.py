@@ -5,112 +5,87 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import orjson
-from falcon.asgi import Request, Response
 
 from twinframe.control.billing.accounts import build_account_object, parse_account
 from twinframe.control.billing.months import Month, find_month, parse_month, read_seconds
 from twinframe.control.billing.prices import UNITS, PriceBook
 from twinframe.control.billing.usage import Measured
 from twinframe.control.http import views
-from twinframe.control.http.api_context import ControlApiContext, read_actor
-from twinframe.control.http.requests import parse_key, parse_slice, read_body
+from twinframe.control.http.requests import Call
 from twinframe.control.records.listing import Listed
 from twinframe.control.records.names import render_moment
 from twinframe.control.records.scopes import Scope, parse_scope
 from twinframe.hooks.resource_types.quotas import QuotaUse
-from twinframe.model.json import parse_json
 
 _SECOND = 1_000_000_000
 
 
-async def list_prices(api: ControlApiContext, request: Request, response: Response) -> None:
+async def list_prices(call: Call) -> None:
     """GET: the price list in force in a month, by default the present one."""
-    book = await api.plane.billing.read_prices(_read_month(api, request))
-    views.write_json(response, _build_book(book))
+    book = await call.plane.billing.read_prices(_read_month(call))
+    call.write(_build_book(book))
 
 
-async def list_accounts(
-    api: ControlApiContext, request: Request, response: Response, **names: str
-) -> None:
+async def list_accounts(call: Call, **names: str) -> None:
     """GET: the accounts that an organization or project itself has or had."""
     scope = _find_scope(names)
-    part = parse_slice(request, api.settings)
-    found = tuple(await api.plane.billing.list_accounts(read_actor(request), scope))
+    part = call.part
+    found = tuple(await call.plane.billing.list_accounts(call.actor, scope))
     listed = Listed(found[part.offset : part.end], len(found), part)
-    views.write_listed(response, "billing_accounts", listed, build_account_object)
+    call.write_page("billing_accounts", listed, build_account_object)
 
 
-async def open_account(
-    api: ControlApiContext, request: Request, response: Response, **names: str
-) -> None:
+async def open_account(call: Call, **names: str) -> None:
     """POST: open an account that pays for an organization or project from now on."""
-    body = await read_body(request)
-    draft = parse_account(parse_json(body, api.json_limits))
-    found = await api.plane.billing.open_account(
-        read_actor(request), _find_scope(names), draft, parse_key(request, body)
-    )
+    draft = parse_account(await call.read_document())
+    found = await call.plane.billing.open_account(call.actor, _find_scope(names), draft, call.key)
     location = f"/api/v1/billing-accounts/{found.id}"
-    views.write_created(response, build_account_object(found), location)
+    call.write_created(build_account_object(found), location)
 
 
-async def read_payer(
-    api: ControlApiContext, request: Request, response: Response, project_id: str
-) -> None:
+async def read_payer(call: Call, project_id: str) -> None:
     """GET: the account that pays for a project now; null if there is none."""
-    found = await api.plane.billing.find_payer(read_actor(request), project_id)
+    found = await call.plane.billing.find_payer(call.actor, project_id)
     account = None if found is None else build_account_object(found)
-    views.write_json(response, {"billing_account": account})
+    call.write({"billing_account": account})
 
 
-async def read_account(
-    api: ControlApiContext, request: Request, response: Response, account_id: str
-) -> None:
+async def read_account(call: Call, account_id: str) -> None:
     """GET one."""
-    found = await api.plane.billing.read_account(read_actor(request), account_id)
-    views.write_json(response, build_account_object(found))
+    found = await call.plane.billing.read_account(call.actor, account_id)
+    call.write(build_account_object(found))
 
 
-async def update_account(
-    api: ControlApiContext, request: Request, response: Response, account_id: str
-) -> None:
+async def update_account(call: Call, account_id: str) -> None:
     """PUT: replace its contents."""
-    draft = parse_account(parse_json(await read_body(request), api.json_limits))
-    found = await api.plane.billing.update_account(read_actor(request), account_id, draft)
-    views.write_json(response, build_account_object(found))
+    draft = parse_account(await call.read_document())
+    found = await call.plane.billing.update_account(call.actor, account_id, draft)
+    call.write(build_account_object(found))
 
 
-async def close_account(
-    api: ControlApiContext, request: Request, response: Response, account_id: str
-) -> None:
+async def close_account(call: Call, account_id: str) -> None:
     """DELETE: close it; it stays readable."""
-    found = await api.plane.billing.close_account(read_actor(request), account_id)
-    views.write_json(response, build_account_object(found))
+    found = await call.plane.billing.close_account(call.actor, account_id)
+    call.write(build_account_object(found))
 
 
-async def list_statements(
-    api: ControlApiContext, request: Request, response: Response, account_id: str
-) -> None:
+async def list_statements(call: Call, account_id: str) -> None:
     """GET: the final statements, the latest first."""
-    part = parse_slice(request, api.settings)
-    listed = await api.plane.billing.list_statements(read_actor(request), account_id, part)
-    views.write_listed(response, "statements", listed, orjson.Fragment)
+    listed = await call.plane.billing.list_statements(call.actor, account_id, call.part)
+    call.write_page("statements", listed, orjson.Fragment)
 
 
-async def read_statement(
-    api: ControlApiContext, request: Request, response: Response, account_id: str, month: str
-) -> None:
+async def read_statement(call: Call, account_id: str, month: str) -> None:
     """GET: the final statement of a month, or a draft of it."""
     wanted = parse_month(month)
-    found = await api.plane.billing.read_statement(read_actor(request), account_id, wanted)
-    response.data = found.body
+    found = await call.plane.billing.read_statement(call.actor, account_id, wanted)
+    call.response.data = found.body
 
 
-async def read_delivery(
-    api: ControlApiContext, request: Request, response: Response, account_id: str, month: str
-) -> None:
+async def read_delivery(call: Call, account_id: str, month: str) -> None:
     """GET: whether the billing provider has a final statement."""
     wanted = parse_month(month)
-    found = await api.plane.billing.read_delivery(read_actor(request), account_id, wanted)
+    found = await call.plane.billing.read_delivery(call.actor, account_id, wanted)
     view = {
         "statement_id": found.id,
         "state": found.state,
@@ -118,34 +93,30 @@ async def read_delivery(
         "reference": found.reference or None,
         "error": found.error or None,
     }
-    views.write_json(response, view)
+    call.write(view)
 
 
-async def read_usage(
-    api: ControlApiContext, request: Request, response: Response, project_id: str, resource_id: str
-) -> None:
+async def read_usage(call: Call, project_id: str, resource_id: str) -> None:
     """GET: the measured usage of a resource in a month, by default the present one."""
-    month = _read_month(api, request)
-    found = await api.plane.billing.read_usage(read_actor(request), project_id, resource_id, month)
-    views.write_json(response, {"month": str(month), "samples": [_build_sample(e) for e in found]})
+    month = _read_month(call)
+    found = await call.plane.billing.read_usage(call.actor, project_id, resource_id, month)
+    call.write({"month": str(month), "samples": [_build_sample(e) for e in found]})
 
 
-async def list_quotas(
-    api: ControlApiContext, request: Request, response: Response, project_id: str, resource_id: str
-) -> None:
+async def list_quotas(call: Call, project_id: str, resource_id: str) -> None:
     """GET: the quotas of a resource's sku, and their use."""
-    found: Sequence[QuotaUse] = await api.plane.billing.list_quotas(
-        read_actor(request), project_id, resource_id
+    found: Sequence[QuotaUse] = await call.plane.billing.list_quotas(
+        call.actor, project_id, resource_id
     )
     view = [{"quota": each.quota, "limit": each.limit, "used": each.used} for each in found]
-    views.write_json(response, {"quotas": view})
+    call.write({"quotas": view})
 
 
-def _read_month(api: ControlApiContext, request: Request) -> Month:
-    text = request.get_param("month")
+def _read_month(call: Call) -> Month:
+    text = call.read_text("month")
     if text is not None:
         return parse_month(text)
-    return find_month(read_seconds(api.plane.context.clock()))
+    return find_month(read_seconds(call.plane.context.clock()))
 
 
 def _find_scope(names: dict[str, str]) -> Scope:

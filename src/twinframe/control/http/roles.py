@@ -2,80 +2,56 @@
 
 from __future__ import annotations
 
-from falcon.asgi import Request, Response
-
 from twinframe.control.http import views
-from twinframe.control.http.api_context import ControlApiContext, read_actor
-from twinframe.control.http.requests import parse_form, parse_key, parse_slice, read_body
+from twinframe.control.http.requests import Call
 from twinframe.control.http.schemas import RoleChangeForm, RoleForm
 from twinframe.control.records.listing import Listed
 from twinframe.control.tenants.catalogue import BUILT_IN_ROLES
-from twinframe.http.messages import read_flag, write_no_content
+from twinframe.http.messages import read_flag
 
 
-async def list_built_in_roles(api: ControlApiContext, request: Request, response: Response) -> None:
+async def list_built_in_roles(call: Call) -> None:
     """GET: the built-in roles, which every organization has."""
-    part = parse_slice(request, api.settings)
+    part = call.part
     roles = tuple(BUILT_IN_ROLES.values())
     listed = Listed(roles[part.offset : part.end], len(roles), part)
-    views.write_listed(response, "roles", listed, views.build_built_in_role)
+    call.write_page("roles", listed, views.build_built_in_role)
 
 
-async def list_roles(
-    api: ControlApiContext, request: Request, response: Response, organization_id: str
-) -> None:
+async def list_roles(call: Call, organization_id: str) -> None:
     """GET: the custom roles of an organization."""
-    part = parse_slice(request, api.settings)
-    listed = await api.plane.roles.list(read_actor(request), organization_id, part)
-    views.write_listed(response, "roles", listed, views.build_role)
+    listed = await call.plane.roles.list(call.actor, organization_id, call.part)
+    call.write_page("roles", listed, views.build_role)
 
 
-async def create_role(
-    api: ControlApiContext, request: Request, response: Response, organization_id: str
-) -> None:
+async def create_role(call: Call, organization_id: str) -> None:
     """POST: create a custom role."""
-    body = await read_body(request)
-    form = parse_form(body, RoleForm, api.json_limits)
-    found = await api.plane.roles.create(
-        read_actor(request),
-        organization_id,
-        form.name,
-        form.permissions,
-        role=form.id,
-        request=parse_key(request, body),
+    form = await call.read_form(RoleForm)
+    found = await call.plane.roles.create(
+        call.actor, organization_id, form.name, form.permissions, role=form.id, request=call.key
     )
     location = f"/api/v1/organizations/{organization_id}/roles/{found.role}"
-    views.write_created(response, views.build_role(found), location)
+    call.write_created(views.build_role(found), location)
 
 
-async def read_role(
-    api: ControlApiContext, request: Request, response: Response, organization_id: str, role_id: str
-) -> None:
+async def read_role(call: Call, organization_id: str, role_id: str) -> None:
     """GET: a custom role."""
-    found = await api.plane.roles.read(read_actor(request), organization_id, role_id)
-    views.write_json(response, views.build_role(found))
+    found = await call.plane.roles.read(call.actor, organization_id, role_id)
+    call.write(views.build_role(found))
 
 
-async def update_role(
-    api: ControlApiContext, request: Request, response: Response, organization_id: str, role_id: str
-) -> None:
+async def update_role(call: Call, organization_id: str, role_id: str) -> None:
     """PUT: change the name or the permissions of a role for all its holders."""
-    form = parse_form(await read_body(request), RoleChangeForm, api.json_limits)
-    found = await api.plane.roles.update(
-        read_actor(request),
-        organization_id,
-        role_id,
-        name=form.name,
-        permissions=form.permissions,
+    form = await call.read_form(RoleChangeForm)
+    found = await call.plane.roles.update(
+        call.actor, organization_id, role_id, name=form.name, permissions=form.permissions
     )
-    views.write_json(response, views.build_role(found))
+    call.write(views.build_role(found))
 
 
-async def delete_role(
-    api: ControlApiContext, request: Request, response: Response, organization_id: str, role_id: str
-) -> None:
+async def delete_role(call: Call, organization_id: str, role_id: str) -> None:
     """DELETE: a role that is not assigned; with `cascade` together with its assignments."""
-    cascade = read_flag(request, "cascade")
-    roles = api.plane.roles
-    await roles.delete(read_actor(request), organization_id, role_id, cascade=cascade)
-    write_no_content(response)
+    cascade = read_flag(call.request, "cascade")
+    roles = call.plane.roles
+    await roles.delete(call.actor, organization_id, role_id, cascade=cascade)
+    call.write_nothing()

@@ -7,10 +7,12 @@ the transaction of the operation.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from twinframe.control.http import access, resources, roles, schemas, tenants
 from twinframe.control.http.billing_routes import BILLING_ROUTES
+from twinframe.control.http.requests import respond
 from twinframe.control.http.route_parts import (
     CHANGE,
     CREATE,
@@ -462,7 +464,7 @@ _ACCESS_ROUTES = (
     ),
 )
 
-CONTROL_ROUTES: tuple[Route, ...] = (
+_OWN_ROUTES: tuple[Route, ...] = (
     *_RESOURCE_ROUTES,
     *_ORGANIZATION_ROUTES,
     *_PROJECT_ROUTES,
@@ -470,6 +472,9 @@ CONTROL_ROUTES: tuple[Route, ...] = (
     *_ROLE_ROUTES,
     *_ACCESS_ROUTES,
     *BILLING_ROUTES,
+)
+CONTROL_ROUTES: tuple[Route, ...] = (
+    *(replace(route, responder=respond(route.responder)) for route in _OWN_ROUTES),
     *build_explorer_routes(PREFIX, "Control"),
 )
 """The routes of the control plane, in its own process or beside the data plane."""

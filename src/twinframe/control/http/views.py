@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import orjson
-from falcon.asgi import Response
+from typing import Any
 
 from twinframe.control.records.documents import Assignment, CustomRole, Organization, Project, User
-from twinframe.control.records.listing import Listed
 from twinframe.control.records.names import render_moment
 from twinframe.control.tenants.audit import AuditLine
 from twinframe.control.tenants.catalogue import BuiltInRole
 
-T = TypeVar("T")
 View = dict[str, Any]
-
-
-def write_json(response: Response, view: View, status: int = 200) -> None:
-    """Answer with an object."""
-    response.status = status
-    response.data = orjson.dumps(view)
-
-
-def write_created(response: Response, view: View, location: str) -> None:
-    """Answer 201 with a new object and its location."""
-    response.set_header("location", location)
-    write_json(response, view, 201)
-
-
-def write_listed(
-    response: Response, name: str, listed: Listed[T], build: Callable[[T], object]
-) -> None:
-    """Answer with a part of a listing."""
-    view = {
-        name: [build(item) for item in listed.items],
-        "total": listed.total,
-        "limit": listed.wanted.limit,
-        "offset": listed.wanted.offset,
-    }
-    write_json(response, view)
 
 
 def build_organization(value: Organization) -> View:
