@@ -179,17 +179,7 @@ def diff(old: str, new: str, bases: tuple[str, ...], *, as_json: bool) -> None:
     """
     changes = compare_models(_parse((old,), bases), _parse((new,), bases))
     if as_json:
-        write_json(
-            [
-                {
-                    "effect": change.effect.value,
-                    "interface": change.interface,
-                    "content": change.content,
-                    "message": change.message,
-                }
-                for change in changes
-            ]
-        )
+        write_json(changes)
     else:
         for change in changes:
             where = f"{change.interface} {change.content}".strip()

@@ -24,9 +24,10 @@ from twinframe.mcp.arguments import parse_arguments, parse_values
 from twinframe.mcp.errors import (
     UnknownTool,
     WritingOff,
-    build_defect,
-    build_failure,
+    build_failed,
     clean_text,
+    render_defect,
+    render_failure,
 )
 from twinframe.mcp.tool import Answer, Tool, Toolbox
 
@@ -68,11 +69,11 @@ class Calls:
             outcome = "done"
         except TwinframeError as error:
             advice = await self._advise(error, tool, given)
-            result, outcome = build_failure(error, advice), error.code
+            result, outcome = build_failed(render_failure(error, advice)), error.code
         except Exception:  # the request edge
             reference = find_reference()
             logger.exception("Defect in %s (reference %s).", params.name, reference)
-            result, outcome = build_defect(reference), "InternalError"
+            result, outcome = build_failed(render_defect(reference)), "InternalError"
         if tool is not None and tool.writes and given.get("dry_run") is not True:
             action = _build_action(tool.name, given)
             self._box.access.note_change(action, done=outcome == "done")

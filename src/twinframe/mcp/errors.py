@@ -64,13 +64,11 @@ class NotConfirmed(InputError):
     code = "ConfirmationRequired"
 
 
-def build_failure(error: TwinframeError, advice: Iterable[str] = ()) -> CallToolResult:
-    """Build the result of a failed call: code and message, each finding, then the advice."""
-    return _build_result(render_failure(error, advice))
-
-
 def render_failure(error: TwinframeError, advice: Iterable[str] = ()) -> str:
-    """Render the same as text, of at most 4,000 characters."""
+    """Render the text of a failed call: code and message, each finding, then the advice.
+
+    It has at most 4,000 characters.
+    """
     if isinstance(error, ConfigurationError):
         return "InternalError: the service is not set up for this."
     if isinstance(error, StorageUnanswered):
@@ -98,11 +96,6 @@ def clean_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def build_defect(reference: str) -> CallToolResult:
-    """Build the result of a call that met a defect of the service."""
-    return _build_result(render_defect(reference))
-
-
 def render_defect(reference: str) -> str:
     """Render the message for a defect, with its id in the log."""
     return (
@@ -126,5 +119,6 @@ def build_protocol_error(error: TwinframeError) -> MCPError:
     return MCPError(INTERNAL_ERROR, text)
 
 
-def _build_result(text: str) -> CallToolResult:
+def build_failed(text: str) -> CallToolResult:
+    """Build the result of a failed call with this text."""
     return CallToolResult(content=[TextContent(text=text)], is_error=True)

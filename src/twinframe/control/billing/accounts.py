@@ -15,7 +15,7 @@ from twinframe.control.records.actors import parse_email
 from twinframe.control.records.documents import Table
 from twinframe.control.records.names import parse_name, render_moment
 from twinframe.control.records.scopes import Scope
-from twinframe.errors import ControlConflict, ControlNotFound, InvalidArgument
+from twinframe.errors import ControlConflict, InvalidArgument
 from twinframe.errors.nearest import render_hint
 from twinframe.model.values import JsonValue
 from twinframe.storage.control import ControlSession, ControlTransaction, equal
@@ -155,10 +155,7 @@ def close_account(transaction: ControlTransaction, account_id: str, now: int) ->
 
 def read_account(session: ControlSession, account_id: str) -> BillingAccount:
     """Return the account. Raises `ControlNotFound`."""
-    found = ACCOUNTS.read(session, account_id)
-    if found is None:
-        raise ControlNotFound("billing account", account_id)
-    return found
+    return ACCOUNTS.require(session, account_id)
 
 
 def find_own(session: ControlSession, scope: Scope) -> BillingAccount | None:

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from twinframe.control.records.actors import ActorKind, Principal
 from twinframe.control.records.listing import BY_ID, Listed, Slice, find_page
 from twinframe.control.records.scopes import Scope, ScopeType
+from twinframe.errors import ControlNotFound
 from twinframe.storage.control import (
     Condition,
     ControlSession,
@@ -225,6 +226,13 @@ class Table(Generic[T]):
         """Return the value of this id, or None."""
         record = session.read(self.kind, record_id)
         return None if record is None else self.parse_record(record)
+
+    def require(self, session: ControlSession, record_id: str, shown_id: str = "") -> T:
+        """Return the value of this id. Raises `ControlNotFound`, which names `shown_id`."""
+        found = self.read(session, record_id)
+        if found is None:
+            raise ControlNotFound(self.kind.replace("_", " "), shown_id or record_id)
+        return found
 
     def find(
         self,

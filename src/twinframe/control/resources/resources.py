@@ -88,9 +88,7 @@ class Resources:
         Raises `ControlNotFound` without the project and `ControlConflict` for a taken id: ids are
         host names, so only one project has each, until the tombstone is gone.
         """
-        project = PROJECTS.read(transaction, project_id)
-        if project is None:
-            raise ControlNotFound("project", project_id)
+        project = PROJECTS.require(transaction, project_id)
         self._free_id(transaction, project_id, draft.id)
         now = find_time(transaction, self._clock())
         resource = Resource(

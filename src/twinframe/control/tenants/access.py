@@ -158,6 +158,11 @@ def require_permission(
     raise ControlNotFound(scope.type, scope.id)
 
 
+def reads_everything(session: ControlSession, actor: Actor, permission: str, now: int) -> bool:
+    """Return whether the actor holds the permission at the platform."""
+    return find_holdings(session, PLATFORM_PATH, actor.principals, now).allow(permission)
+
+
 def list_own_scopes(
     session: ControlSession,
     actor: Actor,
@@ -220,7 +225,7 @@ class ReadableScopes:
 def find_readable_scopes(session: ControlSession, actor: Actor, now: int) -> ReadableScopes:
     """Return where the actor may read resources, in all organizations."""
     permission = "resources/read"
-    if find_holdings(session, PLATFORM_PATH, actor.principals, now).allow(permission):
+    if reads_everything(session, actor, permission, now):
         return ReadableScopes(everywhere=True)
 
     def list_keys(scope_type: ScopeType) -> Iterable[Mapping[str, object]]:

@@ -14,9 +14,9 @@ from twinframe.control.records.actors import Actor
 from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import AUDIT, AuditEntry, build_object
 from twinframe.control.records.listing import FIRST, Listed, Slice, find_page
-from twinframe.control.records.scopes import PLATFORM, Scope, ScopePath
-from twinframe.control.tenants.access import require_permission
-from twinframe.errors import ControlNotFound, PermissionMissing
+from twinframe.control.records.scopes import Scope, ScopePath
+from twinframe.control.tenants.access import reads_everything, require_permission
+from twinframe.errors import ControlNotFound
 from twinframe.storage.control import (
     Comparison,
     Condition,
@@ -119,7 +119,7 @@ def _build_conditions(
     try:
         path = require_permission(session, actor, scope, "audit/read", now).path
     except ControlNotFound:
-        if scope.type != "organization" or not _reads_platform(session, actor, now):
+        if scope.type != "organization" or not reads_everything(session, actor, "audit/read", now):
             raise
         return [equal("organization", scope.id)]
     conditions = [equal("organization", path.organization_id or None)]
@@ -128,11 +128,3 @@ def _build_conditions(
     if scope.type in ("resource", "service"):
         conditions.append(equal("target", scope.key))
     return conditions
-
-
-def _reads_platform(session: ControlSession, actor: Actor, now: int) -> bool:
-    try:
-        require_permission(session, actor, PLATFORM, "audit/read", now)
-    except PermissionMissing:
-        return False
-    return True

@@ -17,8 +17,8 @@ from twinframe.control.records.documents import (
 from twinframe.control.records.idempotency import RequestKey
 from twinframe.control.records.listing import FIRST, Listed, Slice
 from twinframe.control.records.names import build_id, parse_id, parse_name
-from twinframe.control.records.scopes import PLATFORM, PLATFORM_PATH, Scope, ScopePath
-from twinframe.control.tenants.access import find_holdings, list_own_scopes, require_permission
+from twinframe.control.records.scopes import PLATFORM, Scope, ScopePath
+from twinframe.control.tenants.access import list_own_scopes, reads_everything, require_permission
 from twinframe.control.tenants.assignments import (
     build_assignment,
     find_assignments,
@@ -28,7 +28,7 @@ from twinframe.control.tenants.audit import AuditTrail, find_time
 from twinframe.control.tenants.catalogue import OWNER
 from twinframe.control.tenants.delegation import check_revocable
 from twinframe.control.tenants.roles import delete_roles
-from twinframe.errors import ControlConflict, ControlNotFound
+from twinframe.errors import ControlConflict
 from twinframe.storage.control import ControlSession, ControlTransaction, equal
 
 
@@ -108,7 +108,7 @@ class Organizations:
 
         def read(session: ControlSession) -> Organization:
             require_permission(session, actor, scope, "organizations/read", now)
-            return _find(session, organization_id)
+            return ORGANIZATIONS.require(session, organization_id)
 
         return await self._context.runner.read(read)
 
@@ -120,7 +120,7 @@ class Organizations:
         def apply(transaction: ControlTransaction) -> Organization:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "organizations/write", now).path
-            before = _find(transaction, organization_id)
+            before = ORGANIZATIONS.require(transaction, organization_id)
             after = replace(before, name=title, updated_at=find_time(transaction, now))
             ORGANIZATIONS.replace(transaction, after)
             trail = AuditTrail(transaction, actor, now)
@@ -141,7 +141,7 @@ class Organizations:
         def apply(transaction: ControlTransaction) -> None:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "organizations/delete", now).path
-            before = _find(transaction, organization_id)
+            before = ORGANIZATIONS.require(transaction, organization_id)
             held = [equal("organization", organization_id)]
             projects = transaction.count(PROJECTS.kind, held)
             if projects:
@@ -167,15 +167,3 @@ def check_never_used(session: ControlSession, scope: Scope) -> None:
     used = session.read(scope.type, scope.id) or session.read(RETIRED.kind, scope.key)
     if used is not None:
         raise ControlConflict(f"The {scope.type} id {scope.id!r} is taken.")
-
-
-def reads_everything(session: ControlSession, actor: Actor, permission: str, now: int) -> bool:
-    """Return whether the actor holds the permission at the platform."""
-    return find_holdings(session, PLATFORM_PATH, actor.principals, now).allow(permission)
-
-
-def _find(session: ControlSession, organization_id: str) -> Organization:
-    found = ORGANIZATIONS.read(session, organization_id)
-    if found is None:
-        raise ControlNotFound("organization", organization_id)
-    return found

@@ -13,12 +13,12 @@ from twinframe.control.records.listing import FIRST, Listed, Slice
 from twinframe.control.records.names import build_id, parse_id, parse_name
 from twinframe.control.records.scopes import Scope, ScopePath
 from twinframe.control.records.states import ResourceState
-from twinframe.control.tenants.access import list_own_scopes, require_permission
+from twinframe.control.tenants.access import list_own_scopes, reads_everything, require_permission
 from twinframe.control.tenants.assignments import find_assignments, withdraw_assignments
 from twinframe.control.tenants.audit import AuditTrail, find_time
 from twinframe.control.tenants.delegation import check_revocable
-from twinframe.control.tenants.organizations import check_never_used, reads_everything
-from twinframe.errors import ControlConflict, ControlNotFound
+from twinframe.control.tenants.organizations import check_never_used
+from twinframe.errors import ControlConflict
 from twinframe.storage.control import Condition, ControlSession, ControlTransaction, equal
 
 
@@ -86,7 +86,7 @@ class Projects:
 
         def read(session: ControlSession) -> Project:
             require_permission(session, actor, Scope("project", project_id), "projects/read", now)
-            return _find(session, project_id)
+            return PROJECTS.require(session, project_id)
 
         return await self._context.runner.read(read)
 
@@ -98,7 +98,7 @@ class Projects:
         def apply(transaction: ControlTransaction) -> Project:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "projects/write", now).path
-            before = _find(transaction, project_id)
+            before = PROJECTS.require(transaction, project_id)
             after = replace(before, name=title, updated_at=find_time(transaction, now))
             PROJECTS.replace(transaction, after)
             trail = AuditTrail(transaction, actor, now)
@@ -118,7 +118,7 @@ class Projects:
         def apply(transaction: ControlTransaction) -> None:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "projects/delete", now).path
-            before = _find(transaction, project_id)
+            before = PROJECTS.require(transaction, project_id)
             held = _count_resources(transaction, project_id)
             if held:
                 raise ControlConflict(
@@ -190,10 +190,3 @@ def _build_page(
 def _count_resources(session: ControlSession, project_id: str) -> int:
     inside, gone = equal("project", project_id), equal("status", ResourceState.TERMINATED)
     return session.count("resource", [inside]) - session.count("resource", [inside, gone])
-
-
-def _find(session: ControlSession, project_id: str) -> Project:
-    found = PROJECTS.read(session, project_id)
-    if found is None:
-        raise ControlNotFound("project", project_id)
-    return found

@@ -22,7 +22,7 @@ from twinframe.control.tenants.access import require_permission
 from twinframe.control.tenants.audit import AuditTrail, find_time
 from twinframe.control.tenants.catalogue import BUILT_IN_ROLES, parse_role_permissions
 from twinframe.control.tenants.delegation import check_held, check_revocable, list_beyond
-from twinframe.errors import ControlConflict, ControlNotFound, InvalidArgument
+from twinframe.errors import ControlConflict, InvalidArgument
 from twinframe.errors.nearest import render_hint
 from twinframe.storage.control import (
     ControlSession,
@@ -101,7 +101,7 @@ class Roles:
         def read(session: ControlSession) -> CustomRole:
             scope = Scope("organization", organization_id)
             require_permission(session, actor, scope, "roles/read", now)
-            return _find(session, organization_id, role)
+            return ROLES.require(session, build_role_key(organization_id, role), role)
 
         return await self._context.runner.read(read)
 
@@ -126,7 +126,7 @@ class Roles:
         def apply(transaction: ControlTransaction) -> CustomRole:
             now = self._context.clock()
             admission = require_permission(transaction, actor, scope, "roles/write", now)
-            before = _find(transaction, organization_id, role)
+            before = ROLES.require(transaction, build_role_key(organization_id, role), role)
             after = replace(
                 before,
                 name=before.name if title is None else title,
@@ -160,7 +160,7 @@ class Roles:
         def apply(transaction: ControlTransaction) -> None:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "roles/write", now).path
-            before = _find(transaction, organization_id, role)
+            before = ROLES.require(transaction, build_role_key(organization_id, role), role)
             held = _find_holders(transaction, before)
             if held and not cascade:
                 raise ControlConflict(
@@ -198,13 +198,6 @@ def delete_roles(transaction: ControlTransaction, organization_id: str) -> None:
     """Delete all custom roles of an organization that is removed."""
     for role in ROLES.find(transaction, equal("organization", organization_id)):
         ROLES.delete(transaction, role.id)
-
-
-def _find(session: ControlSession, organization_id: str, role: str) -> CustomRole:
-    found = ROLES.read(session, build_role_key(organization_id, role))
-    if found is None:
-        raise ControlNotFound("role", role)
-    return found
 
 
 def _find_holders(session: ControlSession, role: CustomRole) -> tuple[Assignment, ...]:

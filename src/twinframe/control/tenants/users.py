@@ -18,10 +18,10 @@ from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import ASSIGNMENTS, USERS, Assignment, User
 from twinframe.control.records.listing import FIRST, Listed, Slice
 from twinframe.control.records.scopes import PLATFORM, find_path
-from twinframe.control.tenants.access import require_permission
+from twinframe.control.tenants.access import reads_everything, require_permission
 from twinframe.control.tenants.assignments import find_holder
 from twinframe.control.tenants.audit import AuditTrail
-from twinframe.errors import ControlNotFound, PermissionMissing
+from twinframe.errors import ControlNotFound
 from twinframe.storage.control import ControlSession, ControlTransaction, equal
 
 _SEEN_AGAIN = 3600 * 1_000_000_000
@@ -83,7 +83,7 @@ class Users:
         def read(session: ControlSession) -> User:
             found = USERS.read(session, subject)
             if found is None or (
-                subject != actor.subject and not _reads_users(session, actor, now)
+                subject != actor.subject and not reads_everything(session, actor, "users/read", now)
             ):
                 raise ControlNotFound("user", subject)
             return found
@@ -99,14 +99,6 @@ class Users:
             return USERS.list_page(session, wanted)
 
         return await self._context.runner.read(read)
-
-
-def _reads_users(session: ControlSession, actor: Actor, now: int) -> bool:
-    try:
-        require_permission(session, actor, PLATFORM, "users/read", now)
-    except PermissionMissing:
-        return False
-    return True
 
 
 def _clear_email(transaction: ControlTransaction, actor: Actor, email: str) -> None:
