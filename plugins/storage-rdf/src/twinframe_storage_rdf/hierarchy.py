@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from twinframe.model.ids import build_labels
@@ -40,24 +41,11 @@ class Hierarchy:
         return {parent: tuple(found) for parent, found in children.items()}
 
 
+@dataclass(slots=True)
 class HierarchyCache:
-    """The hierarchy of one version, for all sessions of a store."""
+    """The newest hierarchy that was read, with its version, for all sessions of a store."""
 
-    def __init__(self) -> None:
-        self._held: tuple[int, Hierarchy] | None = None
-
-    def get(self, version: int) -> Hierarchy | None:
-        """The hierarchy of this version, if it is the one that is held."""
-        held = self._held
-        return held[1] if held is not None and held[0] == version else None
-
-    def put(self, version: int, hierarchy: Hierarchy) -> None:
-        """Keep this hierarchy."""
-        self._held = version, hierarchy
-
-    def forget(self) -> None:
-        """Empty the cache: another graph may have the same versions."""
-        self._held = None
+    held: tuple[int, Hierarchy] | None = None
 
 
 def _walk(start: str, steps: Interfaces) -> frozenset[str]:

@@ -69,17 +69,16 @@ class GraphNames:
         return self._rules.find_model(iri) or unquote(iri.removeprefix(v.NO_MODEL))
 
 
-def build_twin_predicate(path: Sequence[str]) -> Iri | None:
-    """Return the predicate of the value at this path of a twin, or None.
+def build_predicate(path: Sequence[str], members: Mapping[str, Iri]) -> Iri | None:
+    """Return the predicate of the value at this path of an entity with these system members.
 
     None is for paths into `$metadata` (but see `MODEL`): such values are read from the document.
     """
-    return _build_predicate(path, TWIN_MEMBERS)
-
-
-def build_relationship_predicate(path: Sequence[str]) -> Iri | None:
-    """Return the predicate of the value at this path of a relationship, or None."""
-    return _build_predicate(path, RELATIONSHIP_MEMBERS)
+    if _UNMAPPED in path:
+        return None
+    if len(path) == 1 and path[0] in members:
+        return members[path[0]]
+    return v.build_property_iri(*path)
 
 
 def build_twin_triples(names: GraphNames, record: TwinRecord) -> list[Triple]:
@@ -194,11 +193,3 @@ def _build_property(subject: Iri, path: tuple[str, ...], value: JsonValue) -> It
         yield subject, predicate, orjson.dumps(value)
     elif value is not None:
         yield subject, predicate, value
-
-
-def _build_predicate(path: Sequence[str], members: Mapping[str, Iri]) -> Iri | None:
-    if _UNMAPPED in path:
-        return None
-    if len(path) == 1 and path[0] in members:
-        return members[path[0]]
-    return v.build_property_iri(*path)

@@ -118,9 +118,7 @@ class Virtuoso(Product):
 
     def check(self, select: Callable[[str], Iterator[Row]]) -> None:
         """Require REPEATABLE READ or more."""
-        ((level,),) = select(
-            'SELECT (bif:sys_stat("default_txn_isolation") AS ?level) WHERE { }',
-        )
+        ((level,),) = select('SELECT (bif:sys_stat("default_txn_isolation") AS ?level) WHERE { }')
         if not isinstance(level, int) or level < _REPEATABLE:
             raise ConfigurationError(
                 f"Virtuoso runs with DefaultIsolation = {level!r}: of two writers both would be "

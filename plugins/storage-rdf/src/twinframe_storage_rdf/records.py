@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from heapq import merge
 from itertools import chain, islice
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import orjson
 
@@ -19,7 +19,7 @@ from twinframe.storage.base import (
     TwinRecord,
 )
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.differences import Differences, EntryKey, RelationshipKey, State
+from twinframe_storage_rdf.differences import Differences, EntryKey, RelationshipKey
 from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
 from twinframe_storage_rdf.queries import (
     Queries,
@@ -28,6 +28,7 @@ from twinframe_storage_rdf.queries import (
     read_twin_row,
 )
 from twinframe_storage_rdf.terms import Iri, Row
+from twinframe_storage_rdf.view import View
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -39,37 +40,12 @@ _SLICE_BYTES: Final = 2 * 1024**2
 _FEWEST_SLICES: Final = 32  # with fewer, the list of places of each would be long
 
 
-class Source(Protocol):
-    """A source of rows, and the differences between them and the version to be shown.
-
-    `holds_own`: the differences are new changes of that version, not undo of later ones.
-    """
-
-    holds_own: bool
-
-    def read(self, text: str) -> tuple[Iterator[Row], Differences]:
-        """The rows of a SELECT, and the differences to lay over them."""
-        ...
-
-    def differences(self) -> Differences:
-        """The differences to lay over rows that were read until now."""
-        ...
-
-    def read_state(self) -> State:
-        """Return the state of the version to be shown, without own differences."""
-        ...
-
-    def is_newest_hierarchy(self, version: int) -> bool:
-        """Return whether the engine holds the hierarchy of this version right now."""
-        ...
-
-
 class Records:
-    """Reads records of the version of the graph that `source` shows."""
+    """Reads records of the version of the graph that `view` shows."""
 
-    def __init__(self, queries: Queries, source: Source, cache: HierarchyCache) -> None:
+    def __init__(self, queries: Queries, view: View, cache: HierarchyCache) -> None:
         self.queries = queries
-        self._source = source
+        self._view = view
         self._cache = cache
 
     # --- twins ----------------------------------------------------------------------------------
@@ -77,13 +53,13 @@ class Records:
     def read_twins(self, ids: Iterable[str]) -> Iterator[TwinRecord]:
         """The twins of these ids, each once, in no particular order."""
         for batch in batched(dict.fromkeys(ids)):
-            rows, differ = self._source.read(self.queries.twins_by_id(batch))
+            rows, differ = self._view.read(self.queries.twins_by_id(batch))
             found = (read_twin_row(self.queries.names, row) for row in rows)
             yield from _merge_keyed(found, differ.twins, _read_twin_id, batch)
 
     def read_twin_document(self, twin_id: str) -> StoredDocument | None:
         """Etag and document of a twin alone."""
-        rows, differ = self._source.read(self.queries.document_of(v.build_twin_iri(twin_id)))
+        rows, differ = self._view.read(self.queries.document_of(v.build_twin_iri(twin_id)))
         if twin_id in differ.twins:
             twin = differ.twins[twin_id]
             return None if twin is None else StoredDocument(twin.etag, twin.body)
@@ -92,7 +68,7 @@ class Records:
 
     def read_twin_model(self, twin_id: str) -> str | None:
         """The DTMI of a twin's interface; None when there is no twin."""
-        rows, differ = self._source.read(self.queries.model_of_twin(twin_id))
+        rows, differ = self._view.read(self.queries.model_of_twin(twin_id))
         if twin_id in differ.twins:
             twin = differ.twins[twin_id]
             return None if twin is None else twin.model_id
@@ -104,7 +80,7 @@ class Records:
         parse = self.queries.names.parse_model_iri
         models: dict[str, str] = {}
         for batch in batched(dict.fromkeys(ids)):
-            rows, differ = self._source.read(self.queries.models_of_twins(batch))
+            rows, differ = self._view.read(self.queries.models_of_twins(batch))
             found = {cast("str", key): parse(cast("Iri", model)) for key, model in rows}
             for key in batch:
                 twin = differ.twins.get(key)
@@ -119,18 +95,18 @@ class Records:
         ids: list[str] = []
         differ = Differences()
         for places in self._slice():
-            rows, differ = self._source.read(self.queries.twin_ids(places))
+            rows, differ = self._view.read(self.queries.twin_ids(places))
             ids += (cast("str", row[0]) for row in rows)
         build = partial(self.queries.twins_by_id, ordered=True)
         for batch in batched(_sort(ids, differ.twins.keys())):
-            rows, differ = self._source.read(build(batch))
+            rows, differ = self._view.read(build(batch))
             found = (read_twin_row(self.queries.names, row) for row in rows)
             yield from _merge_ordered(found, differ.twins, _read_twin_id, batch)
 
     def scan_twins(self, models: frozenset[str] | None) -> Iterator[TwinRecord]:
         """The twins of these models; of all, if None."""
         wanted = None if models is None else sorted(models)
-        rows, differ = self._source.read(self.queries.twins_by_model(wanted))
+        rows, differ = self._view.read(self.queries.twins_by_model(wanted))
         found = (read_twin_row(self.queries.names, row) for row in rows)
         return _merge(
             found,
@@ -144,7 +120,7 @@ class Records:
     def read_relationships(self, keys: Iterable[RelationshipKey]) -> Iterator[RelationshipRecord]:
         """The relationships of these sources and ids."""
         for batch in batched(dict.fromkeys(keys)):
-            rows, differ = self._source.read(self.queries.relationships_by_key(batch))
+            rows, differ = self._view.read(self.queries.relationships_by_key(batch))
             found = map(read_relationship_row, rows)
             yield from _merge_keyed(found, differ.relationships, read_key, batch)
 
@@ -153,11 +129,11 @@ class Records:
         keys: list[RelationshipKey] = []
         differ = Differences()
         for places in self._slice():
-            rows, differ = self._source.read(self.queries.relationship_keys(places))
+            rows, differ = self._view.read(self.queries.relationship_keys(places))
             keys += (cast("RelationshipKey", row) for row in rows)
         build = partial(self.queries.relationships_by_key, ordered=True)
         for batch in batched(_sort(keys, differ.relationships.keys())):
-            rows, differ = self._source.read(build(batch))
+            rows, differ = self._view.read(build(batch))
             found = map(read_relationship_row, rows)
             yield from _merge_ordered(found, differ.relationships, read_key, batch)
 
@@ -166,7 +142,7 @@ class Records:
 
         PERF: an answer takes a kilobyte a row while it is parsed, the result of it a tenth.
         """
-        count = min(v.BUCKETS, self._source.read_state().content // _SLICE_BYTES)
+        count = min(v.BUCKETS, self._view.read_state().content // _SLICE_BYTES)
         if count < _FEWEST_SLICES:
             yield None
             return
@@ -230,16 +206,16 @@ class Records:
     def _relationships(
         self, text: str, holds: Callable[[RelationshipRecord], bool]
     ) -> Iterator[RelationshipRecord]:
-        rows, differ = self._source.read(text)
+        rows, differ = self._view.read(text)
         return _merge_relationships(rows, differ, holds)
 
     def _read_page(
         self, kind: str, build: Callable[[int], str]
     ) -> tuple[Iterator[Row], Differences]:
         """Return the rows of `build(more)`, of which differences of a kind hide at most `more`."""
-        more = len(getattr(self._source.differences(), kind))
+        more = len(getattr(self._view.differences(), kind))
         while True:
-            rows, differ = self._source.read(build(more))
+            rows, differ = self._view.read(build(more))
             hidden = len(getattr(differ, kind))
             if hidden <= more:
                 return rows, differ
@@ -250,7 +226,7 @@ class Records:
     def read_models(self, ids: Iterable[str]) -> Iterator[ModelRecord]:
         """The stored models of these ids."""
         for batch in batched(dict.fromkeys(ids)):
-            rows, differ = self._source.read(self.queries.models_by_id(batch))
+            rows, differ = self._view.read(self.queries.models_by_id(batch))
             found = map(read_model_row, rows)
             yield from _merge_keyed(found, differ.models, _read_model_id, batch)
 
@@ -271,7 +247,7 @@ class Records:
 
     def read_referrers(self, model_id: str) -> tuple[str, ...]:
         """Ids of the other stored models that extend it or have it as a component, in order."""
-        rows, differ = self._source.read(self.queries.referrers(model_id))
+        rows, differ = self._view.read(self.queries.referrers(model_id))
         found = {cast("str", row[0]): cast("int", row[1]) for row in rows}
         for key, model in differ.models.items():
             found.pop(key, None)
@@ -282,17 +258,17 @@ class Records:
 
     def read_model_ids(self) -> frozenset[str]:
         """Stored models and those that twins name."""
-        rows, differ = self._source.read(self.queries.stored_models())
+        rows, differ = self._view.read(self.queries.stored_models())
         stored = {cast("str", row[0]) for row in rows} - differ.models.keys()
         stored |= {key for key, model in differ.models.items() if model is not None}
         return frozenset(stored | self._read_named_models())
 
     def _read_named_models(self) -> set[str]:
-        rows, differ = self._source.read(self.queries.twins_of_models())
+        rows, differ = self._view.read(self.queries.twins_of_models())
         parse = self.queries.names.parse_model_iri
         counts = {parse(cast("Iri", row[0])): cast("int", row[1]) for row in rows if row[0]}
         for batch in batched(differ.twins):
-            rows, _ = self._source.read(self.queries.twins_by_id(batch))
+            rows, _ = self._view.read(self.queries.twins_by_id(batch))
             for row in rows:
                 counts[parse(cast("Iri", row[1]))] -= 1
         for twin in differ.twins.values():
@@ -306,7 +282,7 @@ class Records:
         """Return the bodies of those of these entries that exist."""
         found: dict[EntryKey, bytes] = {}
         for batch in batched(keys):
-            rows, differ = self._source.read(self.queries.entries_by_key(batch))
+            rows, differ = self._view.read(self.queries.entries_by_key(batch))
             bodies = {cast("Iri", iri): cast("bytes", body) for iri, body in rows}
             for key in batch:
                 body = (
@@ -335,7 +311,7 @@ class Records:
         """Read the position and length of the stored events at these positions, in order."""
         found: list[tuple[int, int]] = []
         for batch in batched(positions):
-            rows, _ = self._source.read(self.queries.event_sizes(batch))
+            rows, _ = self._view.read(self.queries.event_sizes(batch))
             found += (
                 (v.parse_event_iri(cast("Iri", iri)), cast("int", length)) for iri, length in rows
             )
@@ -345,7 +321,7 @@ class Records:
         """Return the events at these positions that exist, in the order of positions."""
         found: dict[int, OutboxEvent] = {}
         for batch in batched(positions):
-            rows, differ = self._source.read(self.queries.events_at(batch))
+            rows, differ = self._view.read(self.queries.events_at(batch))
             for iri, text in rows:
                 subject, body = cast("list[str]", orjson.loads(cast("bytes", text)))
                 position = v.parse_event_iri(cast("Iri", iri))
@@ -362,15 +338,17 @@ class Records:
 
     def read_hierarchy(self) -> Hierarchy:
         """The hierarchy of interfaces."""
-        version = self._source.read_state().hierarchy_version
-        held = self._cache.get(version)
-        differ = self._source.differences()
-        if held is None:
-            rows, differ = self._source.read(self.queries.interfaces())
+        version = self._view.read_state().hierarchy_version
+        differ = self._view.differences()
+        cached = self._cache.held
+        if cached is not None and cached[0] == version:
+            held = cached[1]
+        else:
+            rows, differ = self._view.read(self.queries.interfaces())
             held = Hierarchy(self._read_interfaces(rows))
-            exact = self._source.holds_own or not differ.interfaces
-            if exact and self._source.is_newest_hierarchy(version):
-                self._cache.put(version, held)
+            exact = self._view.holds_own or not differ.interfaces
+            if exact and self._view.is_newest_hierarchy(version):
+                self._cache.held = version, held
         return _lay_over(held, differ.interfaces) if differ.interfaces else held
 
     def _read_interfaces(self, rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:

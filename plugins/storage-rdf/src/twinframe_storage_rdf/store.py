@@ -27,13 +27,7 @@ from twinframe.errors import (
 from twinframe.runtime.backoff import Backoff
 from twinframe.runtime.memory import Part
 from twinframe.storage.backups import Backups
-from twinframe.storage.base import (
-    GraphStore,
-    Outcome,
-    Placement,
-    StoreTraits,
-    WriteFunction,
-)
+from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, WriteFunction
 from twinframe.storage.epochs import renew_epoch
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.changes import build_change, build_guard, build_state_triples
@@ -113,7 +107,7 @@ class RdfStore(GraphStore):
     def open(self) -> None:
         """Open the engine, create the graph if it is new, and check its format."""
         self._engine.open()
-        self._cache.forget()
+        self._cache.held = None  # another graph may have the same versions
         self._made = None
         names = self._queries.names
         expected = f"{FORMAT} {_hash_ontology(names)}"

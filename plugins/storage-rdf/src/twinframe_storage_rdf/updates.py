@@ -10,11 +10,6 @@ from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import Iri, render_iri, render_term
 
 
-def render_triples(triples: Sequence[Triple]) -> str:
-    """Render triples, one per line."""
-    return "\n".join(map(_render_triple, triples))
-
-
 def render_change(change: Change) -> Iterator[str]:
     """Render the change without its guard, as pieces of one text of several operations."""
     named = [
@@ -125,7 +120,7 @@ def render_ask(guard: Guard) -> str:
 
 def render_marker_ask(change: Change) -> str:
     """Render the query whether the change was applied."""
-    triple = render_triples([change.marker])
+    triple = _render_triple(change.marker)
     return f"ASK {{ GRAPH {render_iri(change.guard.graph)} {{ {triple} }} }}"
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
-from typing import Final
+from typing import ClassVar, Final
 from weakref import WeakSet
 
 from twinframe.errors import QueryTimeout, StorageDamaged
@@ -41,7 +41,8 @@ class View:
     their `UNDO` records, which the state graph keeps for a while.
     """
 
-    holds_own = False
+    holds_own: ClassVar[bool] = False
+    """Whether the differences are new changes of its version, not the undo of later ones."""
 
     def __init__(self, engine: Engine, queries: Queries) -> None:
         self._engine = engine

@@ -23,7 +23,9 @@ NO_MODEL: Final = BASE + "model:"
 _ENTRY: Final = BASE + "entry:"
 _EVENT: Final = BASE + "event:"
 
-RDF_TYPE: Final = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+SHACL: Final = "http://www.w3.org/ns/shacl#"
+RDF_TYPE: Final = Iri(RDF + "type")
 RDFS_SUBCLASS: Final = Iri("http://www.w3.org/2000/01/rdf-schema#subClassOf")
 
 # --- classes ------------------------------------------------------------------------------------
@@ -187,6 +189,16 @@ def is_twin_iri(iri: str) -> bool:
 def build_shape_iri(model_id: str, *path: str) -> Iri:
     """The SHACL shape of a model, or of the member at this path of names in it."""
     return Iri(_SHAPE + ":".join(map(_quote, (model_id, *path))))
+
+
+def build_rdf_iri(name: str) -> Iri:
+    """The IRI of a term of RDF's own vocabulary."""
+    return Iri(RDF + name)
+
+
+def build_shacl_iri(name: str) -> Iri:
+    """The IRI of a term of SHACL."""
+    return Iri(SHACL + name)
 
 
 def _quote(text: str) -> str:

@@ -30,19 +30,10 @@ def commit_batch(transaction: X, functions: Sequence[Callable[[X], object]]) -> 
         return _commit(transaction, functions)
     except _TransactionLost:
         return [
-            outcome for function in functions for outcome in _commit_alone(transaction, function)
+            outcome for function in functions for outcome in commit_batch(transaction, [function])
         ]
     except EngineError as error:
-        return [_fail(transaction, error)] * len(functions)
-    finally:
-        _roll_back(transaction)
-
-
-def _commit_alone(transaction: X, function: Callable[[X], object]) -> Outcomes:
-    try:
-        return _commit(transaction, [function])
-    except EngineError as error:
-        return [_fail(transaction, error)]
+        return [Outcome(error=_translate(transaction, error))] * len(functions)
     finally:
         _roll_back(transaction)
 
@@ -70,10 +61,6 @@ def _run(transaction: X, function: Callable[[X], object], *, alone: bool) -> Out
         return Outcome(error=_translate(transaction, error))
     connection.execute("RELEASE work")
     return Outcome(result)
-
-
-def _fail(transaction: StatementRunner, error: BaseException) -> Outcome[object]:
-    return Outcome(error=_translate(transaction, error))
 
 
 def _translate(transaction: StatementRunner, error: BaseException) -> BaseException:

@@ -21,12 +21,7 @@ STATEMENT_CACHE: Final = 256
 _HARD_LIMIT: Final = 3
 
 _READ_ACTIONS: Final = frozenset(
-    {
-        apsw.SQLITE_SELECT,
-        apsw.SQLITE_READ,
-        apsw.SQLITE_RECURSIVE,
-        apsw.SQLITE_TRANSACTION,
-    }
+    {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE, apsw.SQLITE_TRANSACTION}
 )
 _REFUSED_FUNCTIONS: Final = frozenset({"load_extension", "fts3_tokenizer", "writefile", "edit"})
 
@@ -55,29 +50,24 @@ def verify_directory(directory: Path) -> None:
 def open_writer(path: str, settings: SqliteSettings, *, create: bool) -> apsw.Connection:
     """Open a connection that may change the file `path`, with `create` also one that is missing."""
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-    vfs = choose_vfs(path, wanted=create and settings.checksums)
-    connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=STATEMENT_CACHE)
-    _harden(connection)
-    connection.set_busy_timeout(round(settings.busy_timeout * 1000))
-    _set_pragmas(connection, settings)
-    return connection
+    return _open(path, settings, flags, choose_vfs(path, wanted=create and settings.checksums))
 
 
 def open_reader(path: str, settings: SqliteSettings) -> apsw.Connection:
     """Open a connection that can only read the existing file `path`, whatever statement it runs."""
     # NOTE: opened for writing since a reader may have to create or recover the WAL's index.
-    connection = apsw.Connection(
-        path,
-        flags=apsw.SQLITE_OPEN_READWRITE,
-        vfs=choose_vfs(path),
-        statementcachesize=STATEMENT_CACHE,
-    )
-    _harden(connection)
-    connection.set_busy_timeout(round(settings.busy_timeout * 1000))
-    _set_pragmas(connection, settings)
+    connection = _open(path, settings, apsw.SQLITE_OPEN_READWRITE, choose_vfs(path))
     connection.execute("PRAGMA query_only = ON").fetchall()
     _set_limits(connection, settings)
     connection.authorizer = _authorize_read
+    return connection
+
+
+def _open(path: str, settings: SqliteSettings, flags: int, vfs: str | None) -> apsw.Connection:
+    connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=STATEMENT_CACHE)
+    _harden(connection)
+    connection.set_busy_timeout(round(settings.busy_timeout * 1000))
+    _set_pragmas(connection, settings)
     return connection
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -147,15 +147,7 @@ class SqliteControlTransaction(SqliteControlSession, ControlTransaction):
         keys = self._tables.kinds.build_keys(record)
         stored = replace(record, keys=keys, version=self.read_one(_NEXT_VERSION))
         values = (stored.id, stored.version, stored.body, *keys.values())
-        sql = self._tables.find(record.kind).insert
-        try:
-            self._cursor.execute(sql, values)
-        except apsw.ConstraintError as error:
-            if self.read(record.kind, record.id) is not None:
-                raise build_taken(record) from error
-            raise self._name_conflict(stored, error) from error
-        except EngineError as error:
-            raise build_error(error, self.connection.filename) from error
+        self._write(self._tables.find(record.kind).insert, values, stored, is_new=True)
         return stored
 
     def update(self, record: Record) -> Record:
@@ -163,14 +155,7 @@ class SqliteControlTransaction(SqliteControlSession, ControlTransaction):
         keys = self._tables.kinds.build_keys(record)
         stored = replace(record, keys=keys, version=self.read_one(_NEXT_VERSION))
         values = (stored.version, stored.body, *keys.values(), record.id, record.version)
-        sql = self._tables.find(record.kind).update
-        try:
-            changed = self._cursor.execute(sql, values).get
-        except apsw.ConstraintError as error:
-            raise self._name_conflict(stored, error) from error
-        except EngineError as error:
-            raise build_error(error, self.connection.filename) from error
-        if changed is None:
+        if self._write(self._tables.find(record.kind).update, values, stored) is None:
             raise build_changed(record.kind, record.id)
         return stored
 
@@ -184,6 +169,18 @@ class SqliteControlTransaction(SqliteControlSession, ControlTransaction):
             raise build_changed(kind, record_id)
         self.read_one(self._tables.find(kind).delete, (record_id, stored.version))
         return True
+
+    def _write(
+        self, sql: str, values: tuple[SqlValue, ...], record: Record, *, is_new: bool = False
+    ) -> Any:
+        try:
+            return self._cursor.execute(sql, values).get
+        except apsw.ConstraintError as error:
+            if is_new and self.read(record.kind, record.id) is not None:
+                raise build_taken(record) from error
+            raise self._name_conflict(record, error) from error
+        except EngineError as error:
+            raise build_error(error, self.connection.filename) from error
 
     def _name_conflict(self, record: Record, error: apsw.Error) -> Exception:
         """Return the error that names the unique keys another record has."""

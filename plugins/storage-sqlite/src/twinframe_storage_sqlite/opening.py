@@ -18,11 +18,7 @@ from twinframe_storage_sqlite.checksums import RESERVED, begin_checksums, holds_
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
 from twinframe_storage_sqlite.files import DatabaseFiles, make_private, read_marker
-from twinframe_storage_sqlite.migrations import (
-    apply_migrations,
-    load_migrations,
-    read_version,
-)
+from twinframe_storage_sqlite.migrations import apply_migrations, load_migrations, read_version
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import SqlValue
 

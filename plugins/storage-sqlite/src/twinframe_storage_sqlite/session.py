@@ -217,11 +217,7 @@ class SqliteSession(GraphScans, GraphSession):
         self, source_id: str, *, name: str | None, after: str | None, limit: int
     ) -> Sequence[Listed[StoredDocument]]:
         """Outgoing relationships by id; the key is the id."""
-        bindings: dict[str, SqlValue] = {
-            "source": source_id,
-            "after": after or "",
-            "limit": limit,
-        }
+        bindings: dict[str, SqlValue] = {"source": source_id, "after": after or "", "limit": limit}
         if name is None:
             rows = self.read_all(_OUTGOING_ANY, bindings)
         else:

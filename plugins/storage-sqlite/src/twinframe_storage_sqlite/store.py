@@ -25,12 +25,7 @@ from twinframe.storage.epochs import renew_epoch
 from twinframe.storage.indexes import PropertyIndexes
 from twinframe_storage_sqlite import indexes
 from twinframe_storage_sqlite.connection import open_reader
-from twinframe_storage_sqlite.copies import (
-    install_copy,
-    prepare_draft,
-    remove_files,
-    write_copy,
-)
+from twinframe_storage_sqlite.copies import install_copy, prepare_draft, remove_files, write_copy
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.files import build_graph_files
 from twinframe_storage_sqlite.opening import FileSchema

@@ -31,11 +31,6 @@ class UseLock:
         self._path = path
         self._handle: int | None = None
 
-    @property
-    def is_held(self) -> bool:
-        """Whether this object's store has the database open."""
-        return self._handle is not None
-
     def share(self, timeout: float, settle: Settle) -> None:
         """Take the lock shared. Raises `StorageBusy` while another process holds it exclusively for
         long.

@@ -18,12 +18,7 @@ from twinframe_storage_rdf.compiler.bindings import (
     render_members,
     render_small,
 )
-from twinframe_storage_rdf.compiler.term import (
-    Term,
-    render_is,
-    render_is_nested,
-    render_mark,
-)
+from twinframe_storage_rdf.compiler.term import Term, render_is, render_is_nested, render_mark
 
 Guard = Callable[[str], None]
 

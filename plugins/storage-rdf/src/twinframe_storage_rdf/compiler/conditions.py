@@ -22,12 +22,12 @@ from twinframe_storage_rdf.compiler.bindings import (
     render_rows,
     render_scalar,
 )
-from twinframe_storage_rdf.compiler.entities import MemberPath, find_member_path
+from twinframe_storage_rdf.compiler.entities import find_member_path
 from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler
 from twinframe_storage_rdf.compiler.functions import find_model
 from twinframe_storage_rdf.compiler.labels import add_of_model
 from twinframe_storage_rdf.compiler.select import Select
-from twinframe_storage_rdf.mapping import build_relationship_predicate, build_twin_predicate
+from twinframe_storage_rdf.mapping import RELATIONSHIP_MEMBERS, TWIN_MEMBERS, build_predicate
 from twinframe_storage_rdf.terms import Iri
 
 
@@ -64,10 +64,7 @@ def _add_pattern(select: Select, conjunct: Expression) -> bool:
 def _add_triple(select: Select, conjunct: Binary) -> bool:
     """PERF: a member that equals a string is a triple, which an index finds."""
     if conjunct.operator is BinaryOperator.EQUAL:
-        for one, other in (
-            (conjunct.left, conjunct.right),
-            (conjunct.right, conjunct.left),
-        ):
+        for one, other in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
             source = _find_string(select, other)
             found = None if source is None else _find_predicate(select, one)
             if found is not None and source is not None:
@@ -139,10 +136,6 @@ def _find_predicate(select: Select, expression: Expression) -> tuple[str, Iri] |
     term = select.scope.get(path.name)
     if term is None or term.kinds & k.NULL or term.owner is not select.root:
         return None
-    return _build_predicate(term.text, term.kinds, path)
-
-
-def _build_predicate(text: str, kinds: int, path: MemberPath) -> tuple[str, Iri] | None:
-    build = build_twin_predicate if kinds == k.NODE else build_relationship_predicate
-    predicate = build(path.names)
-    return None if predicate is None else (text, predicate)
+    members = TWIN_MEMBERS if term.kinds == k.NODE else RELATIONSHIP_MEMBERS
+    predicate = build_predicate(path.names, members)
+    return None if predicate is None else (term.text, predicate)

@@ -31,6 +31,7 @@ from twinframe_storage_rdf.compiler.output import (
     ReadLabels,
     build_body,
     build_columns,
+    decode_row,
     find_column,
 )
 from twinframe_storage_rdf.compiler.pages import (
@@ -143,12 +144,7 @@ class SparqlQuery(CompiledQuery):
             yield from batch
 
     def _decode(self, row: Row, labels: ReadLabels) -> tuple[Value, ...]:
-        at, values = 0, []
-        for column in self._columns:
-            width = len(column.columns)
-            values.append(column.decode(row[at : at + width], labels))
-            at += width
-        return tuple(values)
+        return tuple(decode_row(self._columns, row, labels))
 
     def _run(
         self,

@@ -10,12 +10,7 @@ from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.term import NULL_TERM, Group, Term, render_is
-from twinframe_storage_rdf.mapping import (
-    RELATIONSHIP_MEMBERS,
-    TWIN_MEMBERS,
-    build_relationship_predicate,
-    build_twin_predicate,
-)
+from twinframe_storage_rdf.mapping import RELATIONSHIP_MEMBERS, TWIN_MEMBERS, build_predicate
 from twinframe_storage_rdf.terms import Iri
 
 
@@ -64,12 +59,8 @@ def compile_member(
     nullable = term.kinds & k.NULL
     if names == ("$metadata", "$model") and known == k.NODE:
         return _compile_model(term)
-    build, members = (
-        (build_twin_predicate, TWIN_MEMBERS)
-        if known == k.NODE
-        else (build_relationship_predicate, RELATIONSHIP_MEMBERS)
-    )
-    predicate = build(names)
+    members = TWIN_MEMBERS if known == k.NODE else RELATIONSHIP_MEMBERS
+    predicate = build_predicate(names, members)
     if predicate is None:
         raise CannotRun(f"The member {'.'.join(names)}, which stands in the document alone.")
     if len(names) == 1 and names[0] in members:

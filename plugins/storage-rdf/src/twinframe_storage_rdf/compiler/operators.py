@@ -37,11 +37,7 @@ from twinframe.query.evaluate import kinds as k
 from twinframe.query.evaluate.analysis import find_conjuncts
 from twinframe.query.evaluate.constants import find_known
 from twinframe_storage_rdf.compiler.aggregates import compile_aggregate
-from twinframe_storage_rdf.compiler.bindings import (
-    Source,
-    render_count,
-    render_elements,
-)
+from twinframe_storage_rdf.compiler.bindings import Source, render_count, render_elements
 from twinframe_storage_rdf.compiler.composites import Composite, compile_composite, is_json
 from twinframe_storage_rdf.compiler.conditions import add_condition
 from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler

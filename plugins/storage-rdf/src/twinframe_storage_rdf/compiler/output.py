@@ -23,24 +23,25 @@ from twinframe_storage_rdf.terms import Term as RdfTerm
 
 Cells: TypeAlias = Sequence[RdfTerm]
 ReadLabels: TypeAlias = Callable[[str], frozenset[str]]
-Decode: TypeAlias = Callable[[Cells, ReadLabels], Value]
 RenderRow: TypeAlias = Callable[[Row], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A result column: the selected expressions and their conversion to a value."""
+    """A result column: its expressions, and how their cells become a value or `orjson` input."""
 
     columns: tuple[str, ...]
-    decode: Decode
+    decode: Callable[[Cells, ReadLabels], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
-    """A result column as JSON: its expressions, and what turns their cells into JSON."""
-
-    columns: tuple[str, ...]
-    build: Callable[[Cells], Any]
+def decode_row(columns: Sequence[Column], row: Cells, labels: ReadLabels) -> list[Any]:
+    """Decode the cells of these columns, which follow one another in a row."""
+    values, at = [], 0
+    for column in columns:
+        width = len(column.columns)
+        values.append(column.decode(row[at : at + width], labels))
+        at += width
+    return values
 
 
 def find_column(select: Select, name: str) -> Term | Composite:
@@ -59,7 +60,7 @@ def find_column(select: Select, name: str) -> Term | Composite:
 def build_body(query: Query, select: Select) -> tuple[list[str], RenderRow]:
     """Return the expressions selected for rows as JSON, and the function that renders a row."""
     terms = [find_column(select, name) for name in query.columns]
-    bodies = [_build_body(term, select) for term in terms]
+    bodies = [_build_column(term, select, _build_json_cell) for term in terms]
     columns = [column for body in bodies for column in body.columns]
     if query.shape is ResultShape.DOCUMENT:
         (term,) = terms
@@ -69,7 +70,7 @@ def build_body(query: Query, select: Select) -> tuple[list[str], RenderRow]:
     return columns, _build_render(query, bodies)
 
 
-def _build_render(query: Query, bodies: Sequence[Body]) -> RenderRow:
+def _build_render(query: Query, bodies: Sequence[Column]) -> RenderRow:
     names, sparse = query.columns, query.omit_null
     if all(len(body.columns) == 1 for body in bodies) and not sparse:
         # PERF: most results; their columns are their cells.
@@ -77,50 +78,26 @@ def _build_render(query: Query, bodies: Sequence[Body]) -> RenderRow:
             cells = zip(names, row, strict=False)
             return orjson.dumps({name: _build(cell) for name, cell in cells})
 
-        if all(body.build is _build_single for body in bodies):
+        if all(body.decode is _decode_json for body in bodies):
             return render_plain
 
     def render(row: Row) -> bytes:
-        built, at = {}, 0
-        for name, body in zip(names, bodies, strict=True):
-            width = len(body.columns)
-            value = body.build(row[at : at + width])
-            at += width
-            if value is not None or not sparse:
-                built[name] = value
-        return orjson.dumps(built)
+        built = zip(names, decode_row(bodies, row, _read_no_labels), strict=True)
+        return orjson.dumps({x: value for x, value in built if value is not None or not sparse})
 
     return render
 
 
-def _build_body(term: Term | Composite, select: Select) -> Body:
-    if not isinstance(term, Composite):
-        return Body((_render_cell(term, select),), _build_single)
-    if term.shape is Shape.KNOWN:
-        return Body((), lambda cells: build_json(term.value))
-    parts = [_build_body(part, select) for _, part in term.parts]
-    columns = tuple(column for part in parts for column in part.columns)
-    steps = [(part.build, len(part.columns)) for part in parts]
-    names = [name for name, _ in term.parts]
-
-    def build(cells: Cells) -> Any:
-        values = _apply(steps, cells)
-        if term.strict and any(each is None for each in values):
-            return None
-        return dict(zip(names, values, strict=True)) if term.shape is Shape.MAP else values
-
-    return Body(columns, build)
+def _read_no_labels(_model: str) -> frozenset[str]:
+    return frozenset()
 
 
-def _apply(steps: Sequence[tuple[Callable[[Cells], Any], int]], cells: Cells) -> list[Any]:
-    values, at = [], 0
-    for step, width in steps:
-        values.append(step(cells[at : at + width]))
-        at += width
-    return values
+def _build_json_cell(term: Term, select: Select) -> Column:
+    cell = read_system(term, v.DOCUMENT) if term.kinds & k.ENTITIES else render_column(term, select)
+    return Column((cell,), _decode_json)
 
 
-def _build_single(cells: Cells) -> Any:
+def _decode_json(cells: Cells, _labels: ReadLabels) -> Any:
     return _build(cells[0])
 
 
@@ -129,12 +106,6 @@ def _read_document(row: Row) -> bytes:
     if not isinstance(document, bytes):
         raise CannotRun("A document that is no JSON text.")
     return document
-
-
-def _render_cell(term: Term, select: Select) -> str:
-    if term.kinds & k.ENTITIES:
-        return read_system(term, v.DOCUMENT)
-    return render_column(term, select)
 
 
 def render_column(term: Term, select: Select) -> str:
@@ -156,12 +127,13 @@ def _build(cell: RdfTerm) -> Any:
 
 def build_columns(query: Query, select: Select) -> tuple[Column, ...]:
     """The columns of `query`, in order."""
-    return tuple(_build_column(find_column(select, name), select) for name in query.columns)
+    return tuple(
+        _build_column(find_column(select, name), select, _build_value_cells)
+        for name in query.columns
+    )
 
 
-def _build_column(term: Term | Composite, select: Select) -> Column:
-    if isinstance(term, Composite):
-        return _build_composite(term, select)
+def _build_value_cells(term: Term, select: Select) -> Column:
     known = term.kinds & ~k.NULL
     if known == k.NODE:
         model = read_system(term, v.MODEL)
@@ -174,31 +146,31 @@ def _build_column(term: Term | Composite, select: Select) -> Column:
     return Column((render_column(term, select),), _decode_value)
 
 
-def _build_composite(term: Composite, select: Select) -> Column:
-    parts = [_build_column(part, select) for _, part in term.parts]
-    columns = tuple(column for part in parts for column in part.columns)
+def _build_column(
+    term: Term | Composite, select: Select, build_cells: Callable[[Term, Select], Column]
+) -> Column:
+    if not isinstance(term, Composite):
+        return build_cells(term, select)
+    parts = [_build_column(part, select, build_cells) for _, part in term.parts]
     names = [name for name, _ in term.parts]
+    is_json = build_cells is _build_json_cell
+    known = build_json(term.value) if is_json else term.value
 
-    def decode(cells: Cells, labels: ReadLabels) -> Value:
-        values: list[Any] = []
-        at = 0
-        for part in parts:
-            width = len(part.columns)
-            values.append(part.decode(cells[at : at + width], labels))
-            at += width
+    def decode(cells: Cells, labels: ReadLabels) -> Any:
+        values = decode_row(parts, cells, labels)
         if term.strict and any(each is None for each in values):
             return None
         match term.shape:
+            case Shape.KNOWN:
+                return known
             case Shape.MAP:
                 return dict(zip(names, values, strict=True))
-            case Shape.PATH:
+            case Shape.PATH if not is_json:
                 return Path(tuple(values[::2]), tuple(values[1::2]))
-            case Shape.KNOWN:
-                return term.value
-            case Shape.LIST:
+            case _:
                 return values
 
-    return Column(columns, decode)
+    return Column(tuple(column for part in parts for column in part.columns), decode)
 
 
 def _decode_node(cells: Cells, labels: ReadLabels) -> Value:

@@ -48,12 +48,7 @@ class PatternCompiler:
     """
 
     def __init__(
-        self,
-        select: Select,
-        pattern: GraphPattern,
-        add_condition: AddCondition,
-        *,
-        is_test: bool,
+        self, select: Select, pattern: GraphPattern, add_condition: AddCondition, *, is_test: bool
     ) -> None:
         self._select = select
         self._is_test = is_test

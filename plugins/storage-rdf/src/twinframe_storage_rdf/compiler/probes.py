@@ -134,8 +134,7 @@ def _each(about: Sequence[str], *expressions: str, of: str = "$VALUE") -> Probe:
     """Build the probe of expressions over every value `?x`, or none."""
     columns = _render_columns(expressions)
     return Probe(
-        (*about,),
-        f"SELECT ?id {columns} FROM WHERE {{ ?s $ID ?id . OPTIONAL {{ ?s {of} ?x }} }}",
+        (*about,), f"SELECT ?id {columns} FROM WHERE {{ ?s $ID ?id . OPTIONAL {{ ?s {of} ?x }} }}"
     )
 
 

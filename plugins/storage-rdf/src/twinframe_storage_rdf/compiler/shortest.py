@@ -37,6 +37,7 @@ from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow
 from twinframe.query.reader import GraphReader, Hop
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.abilities import NARROW, Abilities, render_plain
+from twinframe_storage_rdf.compiler.bindings import Source
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Iri, render_iri
@@ -58,7 +59,7 @@ _Level: TypeAlias = dict[Iri, dict[Iri, None]]
 class _Search:
     """The match: its two ids, the relationships it follows, whether all paths are wanted."""
 
-    ends: tuple[Expression, Expression]
+    ends: tuple[Source, Source]
     relationship: RelationshipPattern
     path: str | None
     finds_all: bool
@@ -94,11 +95,7 @@ class ShortestQuery(CompiledQuery):
     resumable = False
 
     def __init__(
-        self,
-        query: Query,
-        names: GraphNames,
-        parameters: Mapping[str, Value],
-        abilities: Abilities,
+        self, query: Query, names: GraphNames, parameters: Mapping[str, Value], abilities: Abilities
     ) -> None:
         found = find_search(query, parameters)
         if found is None:
@@ -262,14 +259,14 @@ def _find_pattern(pattern: GraphPattern, parameters: Mapping[str, Value]) -> _Se
     return _Search((ends[0], ends[1]), relationship, path.variable, finds_all, length.maximum)
 
 
-def _find_id(node: NodePattern, parameters: Mapping[str, Value]) -> Expression | None:
+def _find_id(node: NodePattern, parameters: Mapping[str, Value]) -> Source | None:
     if node.labels not in (None, LabelName(TWIN_LABEL)):
         return None
     match node.properties:
-        case (("$dtId", Literal(value=str()) as found),):
-            return found
-        case (("$dtId", Parameter(name=name) as found),) if isinstance(parameters.get(name), str):
-            return found
+        case (("$dtId", Literal(value=str(value))),):
+            return Source(None, value)
+        case (("$dtId", Parameter(name=name)),) if isinstance(parameters.get(name), str):
+            return Source(name)
         case _:
             return None
 
@@ -284,15 +281,8 @@ def _find_told(expression: Expression, path: str | None) -> str | None:
             return None
 
 
-def _read_id(expression: Expression, parameters: Mapping[str, Value]) -> str:
-    value: Value = None
-    match expression:
-        case Literal(value=found):
-            value = found
-        case Parameter(name=name):
-            value = parameters.get(name)
-        case _:
-            pass
+def _read_id(source: Source, parameters: Mapping[str, Value]) -> str:
+    value = source.value if source.name is None else parameters.get(source.name)
     if not isinstance(value, str):
         raise CannotRun("An id that is no string.")
     return value

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Final
 
-import orjson
 from pyparsing import ParseException
 from rdflib import Dataset, Graph, URIRef
 from rdflib.paths import Path
@@ -20,7 +19,6 @@ from rdflib.plugins.sparql import prepareQuery
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Query, SPARQLError
 from rdflib.query import Result
-from rdflib.term import BNode, Identifier, Literal
 
 from twinframe.errors import SparqlInvalid
 from twinframe_storage_rdf.endpoint.writing import (
@@ -168,33 +166,12 @@ def _write(result: Result, media_type: str, out: LimitedWriter) -> None:
             text = result.graph.serialize(format="nt", encoding="utf-8")
             write_triples(parse_triples(iter([text])), media_type, out)
         else:
-            write_rows(parse_rows(_write_json(result)), media_type, out)
+            write_rows(parse_rows(iter([result.serialize(format="json") or b""])), media_type, out)
     except (SyntaxError, ValueError) as error:
         raise SparqlInvalid(f"The answer has a term that is not valid: {error}.") from error
 
 
-def _write_json(result: Result) -> Iterator[bytes]:
-    """SPEC: SPARQL 1.1 Query Results JSON Format."""
-    if result.type == "ASK":
-        yield orjson.dumps({"head": {}, "boolean": result.askAnswer})
-        return
-    names = [str(name) for name in result.vars or ()]
-    yield b'{"head":%b,"results":{"bindings":[' % orjson.dumps({"vars": names})
-    for at, row in enumerate(result.bindings):
-        binding = {str(name): _build_term(term) for name, term in row.items()}
-        yield (b"," if at else b"") + orjson.dumps(binding)
-    yield b"]}}"
-
-
-def _build_term(term: Identifier) -> dict[str, str]:
-    if isinstance(term, Literal):
-        built = {"type": "literal", "value": str(term)}
-        if term.language is not None:
-            built["xml:lang"] = term.language
-        elif term.datatype is not None:
-            built["datatype"] = str(term.datatype)
-        return built
-    return {"type": "bnode" if isinstance(term, BNode) else "uri", "value": str(term)}
+# --- the deadline ---------------------------------------------------------------------------------
 
 
 class _Ended(BaseException):

@@ -221,7 +221,7 @@ class _Reading:
         elif token.kind is Kind.WORD:
             self._take_word(token)
         elif self.form is None:
-            raise build_error(self.text, token.start, f"expected one of {', '.join(_FORMS)}")
+            raise self._build_error(token, f"expected one of {', '.join(_FORMS)}")
         elif token.kind is Kind.SYMBOL:
             self._take_symbol(token)
         if token.kind in _TERMS or token.text in ("[", "("):
@@ -249,15 +249,11 @@ class _Reading:
 
     def _refuse_service(self, token: Token) -> None:
         if token.kind is Kind.WORD and token.text.upper() == "SERVICE":
-            raise build_error(
-                self.text, token.start, "SERVICE is refused: no other server is asked"
-            )
+            raise self._build_error(token, "SERVICE is refused: no other server is asked")
         pattern = {Kind.WORD: _SERVICE, Kind.NAME: _HIDDEN_SERVICE}.get(token.kind)
         if pattern is not None and pattern.search(token.text) is not None:
-            raise build_error(
-                self.text,
-                token.start,
-                f"{token.text!a} may be read as SERVICE, which is refused; use another name",
+            raise self._build_error(
+                token, f"{token.text!a} may be read as SERVICE, which is refused; use another name"
             )
 
     def _refuse_program(self, token: Token) -> None:
@@ -265,14 +261,13 @@ class _Reading:
         iri = self._resolve(token)
         if iri is not None and _PROGRAM.match(iri) is not None:
             message = f"{token.text!a} is refused: it runs a program"
-            raise build_error(self.text, token.start, message)
+            raise self._build_error(token, message)
         last = self._last
         if token.text == "(" and last is not None and self.form is not None:
             called = self._resolve(last)
             if called is not None and not called.startswith(_FUNCTIONS):
-                raise build_error(
-                    self.text,
-                    last.start,
+                raise self._build_error(
+                    last,
                     f"{last.text!a} is no function here: those of the standard and the casts of "
                     "XML Schema are; of a list in ( ) write rdf:first and rdf:rest",
                 )
@@ -286,19 +281,22 @@ class _Reading:
         prefix, _, local = token.text.partition(":")
         return self._prefixes.get(f"{prefix}:", f"{prefix}:") + local
 
+    def _build_error(self, token: Token, message: str) -> SparqlInvalid:
+        return build_error(self.text, token.start, message)
+
     # --- words ----------------------------------------------------------------------------------
 
     def _take_word(self, token: Token) -> None:
         word = token.text.upper()
         if word in _UPDATES:
-            raise build_error(self.text, token.start, f"{word} is refused: only queries are run")
+            raise self._build_error(token, f"{word} is refused: only queries are run")
         if self.form is None:
             self._take_first(token, word)
         elif word not in _WORDS:
             near = find_nearest(word, _WORDS)
             hint = f"; did you mean {near}?" if near else ""
             message = f"{token.text!a} is no word of SPARQL 1.1{hint}"
-            raise build_error(self.text, token.start, message)
+            raise self._build_error(token, message)
         elif word == "FROM":
             self._pending = [token]
         elif word in _JOIN_WORDS:
@@ -316,7 +314,7 @@ class _Reading:
         else:
             near = find_nearest(word, _FORMS)
             hint = f"; did you mean {near}?" if near else ""
-            raise build_error(self.text, token.start, f"expected one of {', '.join(_FORMS)}{hint}")
+            raise self._build_error(token, f"expected one of {', '.join(_FORMS)}{hint}")
 
     def _take_pending(self, token: Token) -> None:
         """Process what follows PREFIX, BASE or FROM."""
@@ -339,14 +337,14 @@ class _Reading:
     def _expect(self, token: Token, kind: Kind) -> None:
         if token.kind is not kind:
             wanted = "an IRI in < >" if kind is Kind.IRI else "a name that ends in a colon"
-            raise build_error(self.text, token.start, f"expected {wanted}, not {token.text!a}")
+            raise self._build_error(token, f"expected {wanted}, not {token.text!a}")
 
     def _take_graph(self, token: Token, *, named: bool) -> None:
         iri = self._resolve(token)
         if iri is None:
-            raise build_error(self.text, token.start, "expected the IRI of a graph behind FROM")
+            raise self._build_error(token, "expected the IRI of a graph behind FROM")
         if iri != self.graph:
-            raise build_error(self.text, token.start, _render_other(iri, self.graph).rstrip("."))
+            raise self._build_error(token, _render_other(iri, self.graph).rstrip("."))
         self._clauses.append((self._pending[0].start, token.start + len(token.text)))
         self.has_named |= named
         self.has_default |= not named
@@ -365,7 +363,7 @@ class _Reading:
                 )
         elif symbol in _CLOSING:
             if not self._open or self._open.pop() != _CLOSING[symbol]:
-                raise build_error(self.text, token.start, f"{symbol} closes nothing")
+                raise self._build_error(token, f"{symbol} closes nothing")
             if symbol == "}" and self._values_at == len(self._open):
                 self._values_at = None
         elif symbol in _SEPARATORS:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyoxigraph
 
@@ -23,18 +23,6 @@ _MOST_LOG = 32 * 1024**2
 """The number of bytes written to the log between two flushes."""
 _ROOM_TO_OPEN: Final = 4 * 1024**2
 """The bytes that the library's own files take when a store is opened, besides its former log."""
-
-
-class Out(Protocol):
-    """The file object that the library writes to. An exception it raises ends the query."""
-
-    def write(self, piece: bytes, /) -> int:
-        """Take a piece."""
-        ...
-
-    def flush(self) -> None:
-        """Write all buffered data."""
-        ...
 
 
 class OxigraphEngine(Engine):
@@ -81,8 +69,11 @@ class OxigraphEngine(Engine):
         """Yield the rows, decoded as they are read."""
         return _read_rows(self._run(text), deadline)
 
-    def write_json(self, text: str, out: Out) -> None:
-        """Write the rows in the SPARQL JSON results format, as they are found."""
+    def write_json(self, text: str, out: Any) -> None:
+        """Write the rows in the SPARQL JSON results format to a file object, as they are found.
+
+        An error that it raises ends the query.
+        """
         try:
             self._run(text).serialize(out, format=pyoxigraph.QueryResultsFormat.JSON)
         except OSError as error:

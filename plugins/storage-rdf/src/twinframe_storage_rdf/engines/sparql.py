@@ -12,7 +12,6 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 import httpx2
@@ -31,6 +30,7 @@ from twinframe_storage_rdf.engines.claims import Claims
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.products import PRODUCTS, STANDARD, Product, find_product
 from twinframe_storage_rdf.results import parse_rows, parse_truth
+from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 from twinframe_storage_rdf.updates import render_marker_ask
 
@@ -42,27 +42,6 @@ _LEASE_SHARE: Final = 3
 
 _UNFINISHED: Final = (408, 502, 503, 504)
 """Statuses that a gateway returns while the server behind it may still be working."""
-
-
-@dataclass(frozen=True, slots=True)
-class Remote:
-    """The address of the server and its client settings. Times are in seconds, sizes in bytes.
-
-    `product` is the name of one in `engines.products`, or empty: found by the `Server` header.
-    `timeout` is also the longest time that an update may run at the server.
-    """
-
-    query_url: str
-    update_url: str
-    auth: httpx2.Auth | None = None
-    token: str = ""
-    verify: ssl.SSLContext | bool = True
-    connections: int = 16
-    connect_timeout: float = 5.0
-    timeout: float = 30.0
-    retries: int = 2
-    most_bytes: int = 256 * 1024**2
-    product: str = ""
 
 
 class _Unanswered(StorageError):
@@ -86,29 +65,30 @@ class SparqlEngine(Engine):
 
     is_remote = True
 
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
+    def __init__(self, settings: RdfSettings) -> None:
+        self._settings = settings
+        self._update_url = settings.update_url or settings.query_url
+        self._authorities = _load_authorities(settings.ca_file)
         self._client: httpx2.Client | None = None
-        self._product = PRODUCTS.get(remote.product, STANDARD)
+        self._product = PRODUCTS.get(settings.product, STANDARD)
         self._server = ""
         self._claims: dict[Iri, Claims] = {}
         self._turn: Triple | None = None
 
     def open(self) -> None:
         """Create the connection pool, detect the server's product, and check its configuration."""
-        remote = self._remote
-        headers = {"Authorization": f"Bearer {remote.token}"} if remote.token else {}
+        settings = self._settings
+        auth, headers = _build_login(settings)
         # PERF: loading the authorities takes 20 ms, which plain HTTP does not need.
-        is_encrypted = any(
-            url.startswith("https:") for url in (remote.query_url, remote.update_url)
-        )
+        urls = settings.query_url, self._update_url
+        is_encrypted = any(url.startswith("https:") for url in urls)
         if self._client is None:
             self._client = httpx2.Client(
-                auth=remote.auth,
+                auth=auth,
                 headers=headers,
-                verify=remote.verify if is_encrypted else False,
-                timeout=httpx2.Timeout(remote.timeout, connect=remote.connect_timeout),
-                limits=httpx2.Limits(max_connections=remote.connections),
+                verify=self._authorities if is_encrypted else False,
+                timeout=httpx2.Timeout(settings.timeout, connect=settings.connect_timeout),
+                limits=httpx2.Limits(max_connections=settings.connections),
                 follow_redirects=False,  # SEC: the credentials are for this address alone
                 trust_env=False,
             )
@@ -117,14 +97,14 @@ class SparqlEngine(Engine):
                 self.ask("ASK { }")
             except _Denied as error:
                 raise ConfigurationError(error.message) from error
-            if not remote.product:
+            if not settings.product:
                 self._product = find_product(self._server)
             self._product.check(self.select)
 
     @property
     def dialect(self) -> str:
         """Return the server's address: each server is a dialect of its own."""
-        return self._remote.query_url
+        return self._settings.query_url
 
     @property
     def keeps_numbers(self) -> bool:
@@ -149,15 +129,15 @@ class SparqlEngine(Engine):
         """Forward a caller's query with the one graph that it may read; it is sent once."""
         if self._client is None:
             raise StorageError("The connection to the SPARQL server is closed.")
-        remote = self._remote
+        settings = self._settings
         relay_answer(
             self._client,
-            remote.query_url,
+            settings.query_url,
             question,
             self._product,
-            time.monotonic() + remote.timeout,
+            time.monotonic() + settings.timeout,
             deadline,
-            remote.connect_timeout,
+            settings.connect_timeout,
             write,
         )
 
@@ -228,17 +208,11 @@ class SparqlEngine(Engine):
             (claims.release if is_over else claims.revoke)(turn)
 
     def _find_claims(self, state: Iri) -> Claims:
-        longest = self._remote.timeout
+        longest = self._settings.timeout
         burial = 0.0 if self._product.isolates else longest
         return self._claims.setdefault(
             state,
-            Claims(
-                state,
-                self.select,
-                self._write,
-                lease=longest / _LEASE_SHARE,
-                burial=burial,
-            ),
+            Claims(state, self.select, self._write, lease=longest / _LEASE_SHARE, burial=burial),
         )
 
     def clear(self, graphs: Sequence[Iri]) -> None:
@@ -251,10 +225,10 @@ class SparqlEngine(Engine):
         attempt = 0
         while True:
             try:
-                return self._send(self._remote.query_url, {"query": text}, deadline)
+                return self._send(self._settings.query_url, {"query": text}, deadline)
             except _Unanswered as error:
                 attempt += 1
-                if attempt > self._remote.retries:
+                if attempt > self._settings.retries:
                     raise StorageBusy(error.message) from error
                 pause = _PAUSES.build_pause(attempt)
                 if deadline is not None and time.monotonic() + pause >= deadline:
@@ -262,25 +236,25 @@ class SparqlEngine(Engine):
                 time.sleep(pause)
 
     def _write(self, text: str) -> None:
-        self._send(self._remote.update_url, {"update": text}, None)
+        self._send(self._update_url, {"update": text}, None)
 
     def _send(self, url: str, form: dict[str, str], deadline: float | None) -> bytes:
         """Return the body of the answer. Raises `_Unanswered` when a retry may help."""
         if self._client is None:
             raise StorageError("The connection to the SPARQL server is closed.")
-        limit = time.monotonic() + self._remote.timeout
+        limit = time.monotonic() + self._settings.timeout
         end = limit if deadline is None else min(limit, deadline)
         wait = end - time.monotonic()
         if wait <= 0:
             raise QueryTimeout("The query passed its deadline and was stopped.")
-        timeout = httpx2.Timeout(wait, connect=min(wait, self._remote.connect_timeout))
+        timeout = httpx2.Timeout(wait, connect=min(wait, self._settings.connect_timeout))
         try:
             with self._client.stream(
                 "POST", url, data=form, headers={"Accept": _RESULTS}, timeout=timeout
             ) as answer:
                 self._server = answer.headers.get("server", "")
                 try:
-                    body = _read_body(answer, end, self._remote.most_bytes)
+                    body = _read_body(answer, end, self._settings.max_answer_bytes)
                 except httpx2.HTTPError as error:
                     is_over = answer.status_code not in _UNFINISHED
                     raise _Unanswered(
@@ -294,6 +268,30 @@ class SparqlEngine(Engine):
             raise _Unanswered("The SPARQL server did not answer in time.") from error
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise _Unanswered(f"The SPARQL server gave no whole answer: {error}") from error
+
+
+def _build_login(settings: RdfSettings) -> tuple[httpx2.Auth | None, dict[str, str]]:
+    secret = settings.password.get_secret_value()
+    match settings.authentication:
+        case "basic":
+            return httpx2.BasicAuth(settings.user, secret), {}
+        case "digest":
+            return httpx2.DigestAuth(settings.user, secret), {}
+        case "bearer":
+            return None, {"Authorization": f"Bearer {secret}"}
+        case "none":
+            return None, {}
+
+
+def _load_authorities(file: str) -> ssl.SSLContext | bool:
+    if not file:
+        return True
+    try:
+        return ssl.create_default_context(cafile=file)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Storage__Rdf__CaFile: {file} cannot be read as PEM certificates: {error}"
+        ) from error
 
 
 def _read_body(answer: httpx2.Response, end: float, most: int) -> bytes:

@@ -15,21 +15,16 @@ import orjson
 from twinframe.storage.base import GraphSession, RelationshipRecord, TwinRecord
 from twinframe.storage.triples import N_TRIPLES, REPORT_JSON, Syntax
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.mapping import (
-    GraphNames,
-    Triple,
-    build_edge_triple,
-    build_twin_triples,
-)
+from twinframe_storage_rdf.mapping import GraphNames, Triple, build_edge_triple, build_twin_triples
 from twinframe_storage_rdf.shacl.judge import Batch, Violation, check_installed, start_judge
 from twinframe_storage_rdf.terms import Iri, OtherLiteral, Term
 from twinframe_storage_rdf.triples.nodes import Node, find_ancestors, iterate_models
 from twinframe_storage_rdf.triples.shapes import build_shapes
 from twinframe_storage_rdf.triples.syntaxes import SHAPE_PREFIXES, write_nodes
 
-_SH: Final = SHAPE_PREFIXES["sh"]
+_sh = v.build_shacl_iri
 _REPORT: Final = Iri(v.BASE + "report")
-_RESULT: Final = Iri(_SH + "result")
+_RESULT: Final = _sh("result")
 _OVERFULL: Final = Iri(v.BASE + "vocabulary:RelationshipsHeldConstraintComponent")
 _MAX_TEXT: Final = 1000
 _MOST_TWINS: Final = 1000
@@ -103,24 +98,24 @@ def _build_nodes(departures: Iterator[Violation], counts: _Counts) -> Iterator[N
         yield [(_REPORT, _RESULT, iri)]
         yield list(_build_result(iri, departure))
     yield [
-        (_REPORT, v.RDF_TYPE, Iri(_SH + "ValidationReport")),
-        (_REPORT, Iri(_SH + "conforms"), counts.conforms),
+        (_REPORT, v.RDF_TYPE, _sh("ValidationReport")),
+        (_REPORT, _sh("conforms"), counts.conforms),
         (_REPORT, Iri(v.BASE + "vocabulary:whole"), counts.is_whole),
         (_REPORT, v.TWINS, counts.twins),
     ]
 
 
 def _build_result(iri: Iri, departure: Violation) -> Iterator[Triple]:
-    yield iri, v.RDF_TYPE, Iri(_SH + "ValidationResult")
-    yield iri, Iri(_SH + "focusNode"), departure.focus
+    yield iri, v.RDF_TYPE, _sh("ValidationResult")
+    yield iri, _sh("focusNode"), departure.focus
     if departure.path is not None:
-        yield iri, Iri(_SH + "resultPath"), departure.path
+        yield iri, _sh("resultPath"), departure.path
     if departure.value is not None:
-        yield iri, Iri(_SH + "value"), departure.value
-    yield iri, Iri(_SH + "resultMessage"), departure.message
-    yield iri, Iri(_SH + "sourceConstraintComponent"), departure.component
-    yield iri, Iri(_SH + "sourceShape"), departure.shape
-    yield iri, Iri(_SH + "resultSeverity"), Iri(_SH + "Violation")
+        yield iri, _sh("value"), departure.value
+    yield iri, _sh("resultMessage"), departure.message
+    yield iri, _sh("sourceConstraintComponent"), departure.component
+    yield iri, _sh("sourceShape"), departure.shape
+    yield iri, _sh("resultSeverity"), _sh("Violation")
 
 
 # --- as JSON --------------------------------------------------------------------------------------

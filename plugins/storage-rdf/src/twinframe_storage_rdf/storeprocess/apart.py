@@ -20,7 +20,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -59,18 +58,6 @@ than one may; `crowded`: all together took more than they may.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits: `at_once` children, each with `most_bytes` more than the store process has.
-
-    Together they may take `all_bytes`.
-    """
-
-    at_once: int
-    most_bytes: int
-    all_bytes: int
-
-
 class _Crowd:
     """The memory of all children together."""
 
@@ -100,26 +87,29 @@ class _Crowd:
 class Children:
     """The children of a store process. Thread-safe.
 
-    `still` is held while a child is forked, so that no write of the engine is under way. `own` are
-    descriptors that children must close: a client that waits for their end would wait for the
-    child.
+    `at_once` of them run, each with `most_bytes` more than the store process has; together they may
+    take `all_bytes`. `still` is held while a child is forked, so that no write of the engine is
+    under way. `own` are descriptors that children must close: a client that waits for their end
+    would wait for the child.
     """
 
     def __init__(
-        self, limits: Limits, still: AbstractContextManager[object], own: Callable[[], list[int]]
+        self,
+        at_once: int,
+        most_bytes: int,
+        all_bytes: int,
+        still: AbstractContextManager[object],
+        own: Callable[[], list[int]],
     ) -> None:
-        self._limits = limits
-        self._slots = threading.BoundedSemaphore(limits.at_once)
-        self._crowd = _Crowd(limits.all_bytes)
+        self._most_bytes = most_bytes
+        self._slots = threading.BoundedSemaphore(at_once)
+        self._crowd = _Crowd(all_bytes)
         self._forking = threading.Lock()
         self._still = still
         self._own = own
 
     def run(
-        self,
-        connection: socket.socket,
-        deadline: float,
-        answer: Callable[[Report], None],
+        self, connection: socket.socket, deadline: float, answer: Callable[[Report], None]
     ) -> Ending:
         """Call `answer` in a child; it sends the answer on the connection.
 
@@ -141,10 +131,7 @@ class Children:
             self._slots.release()
 
     def _run_once(
-        self,
-        connection: socket.socket,
-        deadline: float,
-        answer: Callable[[Report], None],
+        self, connection: socket.socket, deadline: float, answer: Callable[[Report], None]
     ) -> Ending | None:
         """Run one child; None if it inherited a lock that no thread in it can release.
 
@@ -155,7 +142,7 @@ class Children:
             told, telling = os.pipe()
             child = os.fork()
             if child == 0:
-                _be_child(self._limits.most_bytes, [told, *self._own()], telling, answer)
+                _be_child(self._most_bytes, [told, *self._own()], telling, answer)
             os.close(telling)
         try:
             return _watch(child, told, connection, deadline, self._crowd)
@@ -165,10 +152,7 @@ class Children:
 
 
 def _be_child(
-    most_bytes: int,
-    others: list[int],
-    telling: int,
-    answer: Callable[[Report], None],
+    most_bytes: int, others: list[int], telling: int, answer: Callable[[Report], None]
 ) -> None:
     code = 1
     try:
@@ -179,7 +163,7 @@ def _be_child(
             os.close(handle)
         os.nice(_NICE)
         _limit_size(most_bytes)
-        answer(lambda step: _tell(telling, step))
+        answer(lambda step: _report(telling, step))
         code = 0
     except MemoryError:
         code = _EXIT_LARGE
@@ -187,7 +171,7 @@ def _be_child(
         os._exit(code)
 
 
-def _tell(telling: int, step: Step) -> None:
+def _report(telling: int, step: Step) -> None:
     os.write(telling, step)
 
 

@@ -12,27 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from twinframe.errors import (
-    InputError,
-    LimitExceeded,
-    QueryTimeout,
-    StorageFull,
-    TwinframeError,
-)
+from twinframe.errors import InputError, LimitExceeded, QueryTimeout, StorageFull, TwinframeError
 from twinframe.runtime.heap import HeapTrimmer, set_up_heap
 from twinframe.runtime.locks import open_lock, wait_for_lock
 from twinframe_storage_rdf.copies import mend_directory, remove_leftovers
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
 from twinframe_storage_rdf.engine import build_timeout
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
-from twinframe_storage_rdf.storeprocess.apart import (
-    Children,
-    Ending,
-    Limits,
-    Report,
-    ShortQueries,
-    Step,
-)
+from twinframe_storage_rdf.storeprocess.apart import Children, Ending, Report, ShortQueries, Step
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
     Files,
@@ -156,7 +143,9 @@ class StoreServer:
         self._place = self._listener = self._alive = -1
         self._query_bytes = query_bytes
         self._children = Children(
-            Limits(_CHILDREN, query_bytes, _SHARES * query_bytes),
+            _CHILDREN,
+            query_bytes,
+            _SHARES * query_bytes,
             self._engine.turn,
             lambda: [self._listener, self._alive],
         )

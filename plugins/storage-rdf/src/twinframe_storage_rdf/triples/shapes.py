@@ -43,25 +43,7 @@ from twinframe_storage_rdf.terms import (
 )
 from twinframe_storage_rdf.triples.nodes import Node
 
-_SH: Final = "http://www.w3.org/ns/shacl#"
-_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_NODE_SHAPE: Final = Iri(_SH + "NodeShape")
-_PROPERTY_SHAPE: Final = Iri(_SH + "PropertyShape")
-_TARGET: Final = Iri(_SH + "targetClass")
-_PROPERTY: Final = Iri(_SH + "property")
-_PATH: Final = Iri(_SH + "path")
-_NAME: Final = Iri(_SH + "name")
-_DATATYPE: Final = Iri(_SH + "datatype")
-_CLASS: Final = Iri(_SH + "class")
-_IN: Final = Iri(_SH + "in")
-_OR: Final = Iri(_SH + "or")
-_MIN: Final = Iri(_SH + "minCount")
-_MAX: Final = Iri(_SH + "maxCount")
-_NODE_KIND: Final = Iri(_SH + "nodeKind")
-_IRI_KIND: Final = Iri(_SH + "IRI")
-_FIRST: Final = Iri(_RDF + "first")
-_REST: Final = Iri(_RDF + "rest")
-_NIL: Final = Iri(_RDF + "nil")
+_sh, _rdf = v.build_shacl_iri, v.build_rdf_iri
 
 _BASE: Final = v.BASE + "shape:"
 _DOUBLE_SHAPE: Final = Iri(_BASE + "double")
@@ -93,16 +75,16 @@ def _build_number_nodes() -> Iterator[Node]:
 
     A whole number in JSON, such as `21`, is an integer in the mapping.
     """
-    yield [(_DOUBLE_SHAPE, _DATATYPE, Iri(XSD_DOUBLE))]
-    yield [(_INTEGER_SHAPE, _DATATYPE, Iri(XSD_INTEGER))]
+    yield [(_DOUBLE_SHAPE, _sh("datatype"), Iri(XSD_DOUBLE))]
+    yield [(_INTEGER_SHAPE, _sh("datatype"), Iri(XSD_INTEGER))]
     yield from _build_list(_NUMBER_LIST, (_DOUBLE_SHAPE, _INTEGER_SHAPE))
 
 
 def _build_list(head: Iri, items: Sequence[Term]) -> Iterator[Node]:
     at = head
     for number, item in enumerate(items, start=1):
-        following = Iri(f"{head}:{number}") if number < len(items) else _NIL
-        yield [(at, _FIRST, item), (at, _REST, following)]
+        following = Iri(f"{head}:{number}") if number < len(items) else _rdf("nil")
+        yield [(at, _rdf("first"), item), (at, _rdf("rest"), following)]
         at = following
 
 
@@ -129,11 +111,11 @@ class _Shape:
         self._add_properties(self.interface, (), own=True)
         iri = v.build_shape_iri(model_id)
         head: Node = [
-            (iri, v.RDF_TYPE, _NODE_SHAPE),
-            (iri, _TARGET, self.names.build_model_iri(model_id)),
-            (iri, _NAME, model_id),
+            (iri, v.RDF_TYPE, _sh("NodeShape")),
+            (iri, _sh("targetClass"), self.names.build_model_iri(model_id)),
+            (iri, _sh("name"), model_id),
         ]
-        yield [*head, *((iri, _PROPERTY, part) for part in self.parts)]
+        yield [*head, *((iri, _sh("property"), part) for part in self.parts)]
         yield from self.nodes
 
     def _add_properties(self, interface: Interface, path: tuple[str, ...], *, own: bool) -> None:
@@ -143,7 +125,9 @@ class _Shape:
 
     def _add_component(self, component: Component, path: tuple[str, ...], depth: int) -> None:
         here = (*path, component.name)
-        self._add(here, [(_MIN, 1), (_MAX, 1), (_DATATYPE, Iri(JSON_TEXT))])
+        self._add(
+            here, [(_sh("minCount"), 1), (_sh("maxCount"), 1), (_sh("datatype"), Iri(JSON_TEXT))]
+        )
         interface = self.interfaces.get(component.schema)
         if interface is None or depth == _DEEPEST:
             return
@@ -152,13 +136,13 @@ class _Shape:
             self._add_component(inner, here, depth + 1)
 
     def _add_relationship(self, relationship: Relationship) -> None:
-        facts: list[tuple[Iri, Term]] = [(_NODE_KIND, _IRI_KIND)]
+        facts: list[tuple[Iri, Term]] = [(_sh("nodeKind"), _sh("IRI"))]
         if relationship.target is not None:
-            facts.append((_CLASS, self.names.build_model_iri(relationship.target)))
+            facts.append((_sh("class"), self.names.build_model_iri(relationship.target)))
         if relationship.min_multiplicity:  # parallel ones share a triple: no more can be checked
-            facts.append((_MIN, 1))
+            facts.append((_sh("minCount"), 1))
         if relationship.max_multiplicity is not None:
-            facts.append((_MAX, relationship.max_multiplicity))
+            facts.append((_sh("maxCount"), relationship.max_multiplicity))
         # NOTE: no member's name contains a slash, so this is not a member's shape.
         path = (f"relationship/{relationship.name}",)
         self._add_at(v.build_edge_iri(relationship.name), path, relationship.name, facts)
@@ -168,15 +152,15 @@ class _Shape:
             if depth < _DEEPEST:
                 self._add_value(path, schema.target, depth + 1)
             return
-        facts: list[tuple[Iri, Term]] = [(_MAX, 1)]
+        facts: list[tuple[Iri, Term]] = [(_sh("maxCount"), 1)]
         if isinstance(schema, EnumSchema):
             head = v.build_shape_iri(self.interface.id, *path, "/values")
             self.nodes += _build_list(head, list(schema.values))
-            facts.append((_IN, head))
+            facts.append((_sh("in"), head))
         elif isinstance(schema, PrimitiveSchema):
             facts.append(_build_primitive(schema))
         elif not isinstance(schema, OpenSchema):
-            facts.append((_DATATYPE, Iri(JSON_TEXT)))
+            facts.append((_sh("datatype"), Iri(JSON_TEXT)))
         self._add(path, facts)
         if isinstance(schema, ObjectSchema):
             for name, inner in schema.fields.items():
@@ -190,9 +174,9 @@ class _Shape:
     ) -> None:
         iri = v.build_shape_iri(self.interface.id, *path)
         node: list[Triple] = [
-            (iri, v.RDF_TYPE, _PROPERTY_SHAPE),
-            (iri, _PATH, predicate),
-            (iri, _NAME, name),
+            (iri, v.RDF_TYPE, _sh("PropertyShape")),
+            (iri, _sh("path"), predicate),
+            (iri, _sh("name"), name),
         ]
         self.parts.append(iri)
         self.nodes.append([*node, *((iri, kind, value) for kind, value in facts)])
@@ -200,7 +184,7 @@ class _Shape:
 
 def _build_primitive(schema: PrimitiveSchema) -> tuple[Iri, Term]:
     if schema.name in _FRACTIONS:
-        return _OR, _NUMBER_LIST
+        return _sh("or"), _NUMBER_LIST
     if schema.name in _INTEGERS:
-        return _DATATYPE, Iri(XSD_INTEGER)
-    return _DATATYPE, Iri(XSD_BOOLEAN if schema.name == "boolean" else XSD_STRING)
+        return _sh("datatype"), Iri(XSD_INTEGER)
+    return _sh("datatype"), Iri(XSD_BOOLEAN if schema.name == "boolean" else XSD_STRING)

@@ -27,7 +27,7 @@ from twinframe_storage_rdf.terms import (
     render_term,
 )
 from twinframe_storage_rdf.triples.nodes import Node
-from twinframe_storage_rdf.vocabulary import BASE, RDF_TYPE
+from twinframe_storage_rdf.vocabulary import BASE, RDF, RDF_TYPE, SHACL
 
 Prefixes: TypeAlias = Mapping[str, str]
 
@@ -35,11 +35,11 @@ PREFIXES: Final[Prefixes] = {
     "tf": BASE + "vocabulary:",
     "p": BASE + "property:",
     "e": BASE + "edge:",
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdf": RDF,
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "xsd": XSD,
 }
-SHAPE_PREFIXES: Final[Prefixes] = {**PREFIXES, "sh": "http://www.w3.org/ns/shacl#"}
+SHAPE_PREFIXES: Final[Prefixes] = {**PREFIXES, "sh": SHACL}
 
 _PIECE: Final = 64 * 1024
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
