@@ -6,7 +6,7 @@ import math
 
 import pyoxigraph
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rdflib import Graph
 
@@ -48,6 +48,8 @@ def test_a_term_in_a_text_is_that_one_term_again(term: Term) -> None:
 
 
 @given(HOSTILE)
+@example("\x010000")
+@example("\x01\\u0041")
 def test_a_processor_that_replaces_code_points_first_reads_the_same(text: str) -> None:
     found = Graph().query(f"SELECT ?x WHERE {{ VALUES ?x {{ {render_term(text)} }} }}")
     assert [str(row[0]) for row in found] == [text]

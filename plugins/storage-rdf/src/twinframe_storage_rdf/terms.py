@@ -47,7 +47,7 @@ an unbound variable.
 Row: TypeAlias = tuple[Term, ...]
 
 _NOT_IN_IRI: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\\x7f-\x9f\ud800-\udfff]")
-_ESCAPE: Final = re.compile(r"\\\\([uU][0-9A-Fa-f]*)|\\.")
+_ESCAPE: Final = re.compile(r"(\\\\)([uU][0-9A-Fa-f]*)|(\\u[0-9a-f]{4})([0-9A-Fa-f]+)|\\.")
 
 
 def render_string(text: str) -> str:
@@ -55,7 +55,8 @@ def render_string(text: str) -> str:
 
     SPEC: SPARQL 1.1 section 19.2 lets a processor replace `\\uXXXX` anywhere before it parses, so a
     value must never produce that sequence: the letter after a backslash, and hex digits after it,
-    are then written as code points themselves, which both readings turn into the same text.
+    are then written as code points themselves, which both readings turn into the same text. So are
+    hex digits after a control character, which rdflib reads as part of its escape.
 
     Raises `InvalidArgument` for a lone surrogate, which is no character.
     """
@@ -67,7 +68,7 @@ def render_string(text: str) -> str:
         raise InvalidArgument(
             f"The text {text!a} holds a lone surrogate, which is no character."
         ) from None
-    if "\\\\u" in quoted or "\\\\U" in quoted:
+    if "\\u" in quoted or "\\U" in quoted:
         quoted = _ESCAPE.sub(_spell_out, quoted)
     return quoted
 
@@ -126,9 +127,10 @@ def parse_literal(text: str, datatype: str | None) -> Term:
 
 
 def _spell_out(found: re.Match[str]) -> str:
-    if found[1] is None:
+    kept, spelled = found[1] or found[3], found[2] or found[4]
+    if kept is None:
         return found[0]
-    return "\\\\" + "".join(f"\\u{ord(character):04X}" for character in found[1])
+    return kept + "".join(f"\\u{ord(character):04X}" for character in spelled)
 
 
 _INFINITY: Final = float("inf")

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twinframe.query.algebra import Expression, FunctionCall, Literal, Property, Subscript, Variable
+from twinframe.query.algebra import (
+    Expression,
+    FunctionCall,
+    Literal,
+    Property,
+    Subscript,
+    Variable,
+)
 from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf import vocabulary as v
