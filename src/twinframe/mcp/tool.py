@@ -108,7 +108,7 @@ class Tool(Generic[A]):
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=build_schema(self.arguments),
+            input_schema=dict(build_schema(self.arguments)),
             output_schema=dict(self.output),
             annotations=_build_annotations(self.effect),
         )

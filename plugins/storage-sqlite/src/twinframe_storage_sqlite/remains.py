@@ -261,9 +261,8 @@ def _read_head(head: bytes) -> tuple[tuple[int, int], str]:
 def _sum(seed: tuple[int, int], data: bytes, order: str) -> tuple[int, int]:
     """Compute SQLite's checksums over words of four bytes, continued from `seed`."""
     first, second = seed
-    for one, other in struct.iter_unpack(f"{order}II", data):
-        first = (first + one + second) & _WORD
-        second = (second + other + first) & _WORD
+    for word in struct.unpack(f"{order}{len(data) // 4}I", data):
+        first, second = second, (first + second + word) & _WORD
     return first, second
 
 
