@@ -429,18 +429,18 @@ _PAGE: Final = """\
 
 This page is generated from the classes of `azure-digitaltwins-core` {version}; do not edit it.
 
-{played} of its {count} operations are played against a running service over TLS in each test run,
-by the sync and by the async client. An operation that a later version adds is red there until it
-has a play. Operations without a method of `DigitalTwinsClient` are called on the generated client
-below it, `client._client.<group>`.
+Each test run calls {played} of its {count} operations on a running service over TLS, with the
+sync and the async client. An operation of a later version fails the tests until they call it.
+Operations without a method of `DigitalTwinsClient` are called on the generated client below it,
+`client._client.<group>`.
 
-All operations of the vendor's SDK for JavaScript, 1.0.3 and 1.1.0, are played as well where Node.js
-20 or later with npm is there. Both take payload and message id of `publishComponentTelemetry` for
-one another, 1.0.3 those of `publishTelemetry` too; that is theirs, and a program has to give them
-the other way round.
+If Node.js 20 or later with npm is installed, the tests also call all operations of the vendor's
+SDK for JavaScript, 1.0.3 and 1.1.0. Both versions exchange payload and message id in
+`publishComponentTelemetry`, and 1.0.3 also in `publishTelemetry`. This is an error of the SDK:
+pass the two arguments in the other order.
 
-The extension of the vendor's command line is in no package registry. What each of its commands on a
-graph sends is sent anew, in the form that its SDK gives it.
+The extension of the vendor's command line is in no package registry. The tests send the requests
+of its commands on a graph in the form that its SDK gives them.
 
 | operation | request | `DigitalTwinsClient` | sync | async |
 | --- | --- | --- | --- | --- |

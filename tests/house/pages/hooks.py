@@ -68,11 +68,13 @@ _INTRODUCTION = """# Hooks
 
 This page is generated from `twinframe.hooks.specs`; do not edit it.
 
-A plugin is a module named by an entry point of its distribution. It holds functions marked with
-`@twinframe.hookimpl`; a function may leave out arguments it does not need. Hooks are called at the
-start, never for a request. What cannot be used stops the start and names the distribution: a plugin
-that is missing, doubled or fails to import, an unknown or unmarked hook, an answer of another class
-than the seam's.
+A plugin is a module that an entry point of its distribution names. It contains functions marked
+with `@twinframe.hookimpl`. A function may leave out arguments that it does not need. Hooks are
+called at the start, never for a request.
+
+A plugin that cannot be used stops the start, and the error names its distribution. This is so
+for a plugin that is missing, exists twice or fails to import, for a hook that is unknown or not
+marked, and for a result of a class that the seam does not allow.
 """
 
 

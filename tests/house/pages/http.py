@@ -98,47 +98,54 @@ _ROUTES_INTRODUCTION = """# Routes
 
 This page is generated from the route table; do not edit it.
 
-The API answers at `/` and under the base path (`Server__BasePath`, `/api` by default). Path names
-are matched in any case; ids are not. Any `api-version`, or none, is accepted. Other query
-parameters that an operation does not take are passed over, as by the vendor, whose operations
-these are, at `/sparql`, whose clients send some of their own, and where no permission is needed;
-the operations beyond the vendor's refuse them with the nearest name. 400 `InvalidArgument` and
-the errors of the [edge](errors.md) may come from every operation. HEAD answers wherever GET does.
-The machine-readable form is `/openapi.json`, to try out `/swagger`.
+The API answers at `/` and under the base path (`Server__BasePath`, `/api` by default). Upper and
+lower case are equal in path names, but not in ids. Any `api-version` is accepted, and so is
+none. The vendor's operations ignore unknown query parameters, as the vendor's service does; so
+do `/sparql` and the operations that require no permission. All other operations refuse them and
+name the nearest known parameter.
 
-A condition that does not hold never writes: 412 `PreconditionFailed`, and nothing was changed.
+Every operation may answer 400 `InvalidArgument` and the [errors of HTTP](errors.md). HEAD is
+answered wherever GET is. The description for machines is `/openapi.json`; try operations out at
+`/swagger`.
 
-* `If-Match` (`*`, or ETags) counts for each PUT, PATCH and DELETE of a twin, a component or a
-  relationship, for each item of a bulk write, and as `ifMatch` for each operation of a transaction.
-  A PUT with it only replaces; the vendor's service passes over it there.
-* `If-None-Match: *` of a PUT only creates; a PUT takes no ETag there, as with the vendor. PATCH and
-  DELETE take both forms.
-* Event routes have no ETag: a PUT takes `*` in either header. Other operations that write take
-  `If-Match: *` where one thing that is there is changed, and `If-None-Match: *` where they only
-  create. Anything else there is 412: it cannot be shown to hold.
-* `If-Unmodified-Since` is 412 everywhere, unless `If-Match` comes with it and goes before it.
+A write whose condition does not hold changes nothing and answers 412 `PreconditionFailed`:
+
+* `If-Match` (`*`, or ETags) applies to each PUT, PATCH and DELETE of a twin, a component or a
+  relationship, to each item of a bulk write, and as `ifMatch` to each operation of a
+  transaction. A PUT with `If-Match` only replaces; the vendor's service ignores the header
+  there.
+* A PUT with `If-None-Match: *` only creates. It accepts no ETag in this header, like the
+  vendor's service. PATCH and DELETE accept both forms.
+* Event routes have no ETag: a PUT accepts `*` in either header. Other operations that write
+  accept `If-Match: *` if they change one existing thing, and `If-None-Match: *` if they only
+  create. Any other condition answers 412, because the service cannot check it.
+* `If-Unmodified-Since` answers 412 everywhere, unless `If-Match` is also sent, which takes
+  precedence.
 """
 _CONTROL_HEAD = ("| operation | what it does | answers | errors | needs |", "| --- " * 5 + "|")
 _CONTROL_INTRODUCTION = """# Routes of the control plane
 
 This page is generated from the route table; do not edit it.
 
-Every call needs a bearer token with the scopes of `Control__RequiredScopes` (401 without a token,
-403 without a scope); what else it needs is a permission, held by a role at what the path or body
-names or at what that lies in. `a token`: nothing else. Errors are `{"error"}`, 400 is
-`{"error", "details", "findings"}`: `findings` has one text a finding, `details` is all of them in
-one text. What a caller may not see is answered as what does not exist. Listings take `limit` and
-`offset` and tell `total`. A page that would be larger than 4 MiB is cut: its `limit` says how many
-items it has, and the next page begins behind those. Query parameters and members of bodies that an
-operation does not know are refused. The machine-readable form is `/api/v1/openapi.json`, to try
-out `/api/v1/swagger`.
+Every call requires a bearer token with the scopes of `Control__RequiredScopes`: 401 without a
+token, 403 without a scope. The last column names the permission that it also requires. The
+caller has the permission if a role gives it at the object that the path or body names, or at one
+that contains it. `a token` means that nothing else is required.
+
+* An error is `{"error"}`, and for 400 `{"error", "details", "findings"}`. `findings` is a list
+  of texts, one for each finding; `details` is all of them in one text.
+* Objects that the caller may not see are answered as objects that do not exist.
+* Listings accept `limit` and `offset` and return `total`. A page of more than 4 MiB is cut: its
+  `limit` is the number of its items, and the next page begins after them.
+* Unknown query parameters and unknown members of bodies are refused.
+
+The description for machines is `/api/v1/openapi.json`; try operations out at `/api/v1/swagger`.
 """
 _ERRORS_INTRODUCTION = """# Errors
 
 This page is generated from the error tree; do not edit it.
 
-Every error of the API has the vendor's envelope, and its code once more in the header
-`x-ms-error-code`:
+Every error of the API has the vendor's envelope. The header `x-ms-error-code` repeats its code:
 
 ```json
 {
@@ -149,10 +156,10 @@ Every error of the API has the vendor's envelope, and its code once more in the 
 }
 ```
 
-`details` lists the findings where there are several: `ValidationFailed` has one entry a
-violation, `DTDLParserError` one a rule broken. A JSON Patch whose elements are no objects is
-answered with `application/problem+json`, as the vendor does. Nothing is changed by a request that
-is answered with an error. 503 carries `Retry-After`.
+`details` lists the findings if there can be several: `ValidationFailed` has one entry for each
+violation, `DTDLParserError` one for each broken rule. A JSON Patch with elements that are no
+objects is answered with `application/problem+json`, as by the vendor's service. A request that
+is answered with an error has changed nothing. 503 has `Retry-After`.
 
 | status | code | meaning |
 | --- | --- | --- |"""

@@ -84,22 +84,23 @@ _INTRODUCTION: Final = """# Tools for assistants
 
 This page is generated from the tools of the MCP server; do not edit it.
 
-Every tool needs the scope `mcp:tools`, the permission `mcp/*` and the permissions that stand with
-it: a token without `digitaltwins/write` is an assistant that cannot write. All tools are listed to
-everybody, whatever a caller may do, so that an assistant can say which permission is missing. With
-`MCP__ReadOnly=true` those that write are neither listed nor run.
+Every tool requires the scope `mcp:tools`, the permission `mcp/*`, and the permissions named with
+it: with a token without `digitaltwins/write`, an assistant cannot write twins. All tools are
+listed to every caller, so that an assistant can say which permission is missing. With
+`MCP__ReadOnly=true` the tools that write are not listed and do not run.
 
-- An answer has at most `MCP__MaxRows` rows and about `MCP__MaxBytes` bytes, always whole rows. When
-  there is more, `truncated` is true and `continuation_token` goes on behind the last row.
-- Number arrays longer than 64 come as `{"$vector": length}`, texts are cut at 1,000 characters, and
-  of `$metadata` only `$model` is shown; `shortened` names the paths. `full_values` gives all.
-- A failure is a result with `isError`: a code, what was wrong and where, the nearest name, and what
-  would be right.
-- Each tool that writes takes `dry_run`: the call is done in the store's own transaction, which is
-  then taken back, so that it is refused for what the call itself would be refused for. `changes`
-  says what would be another, to those who may also read what is written.
-- A deletion needs `if_match` with the etag that was read, or `confirm`.
-- Every call is in the audit log with the permission that it needed.
+- A result has at most `MCP__MaxRows` rows and about `MCP__MaxBytes` bytes, always whole rows. If
+  there are more, `truncated` is true, and `continuation_token` continues after the last row.
+- Arrays of more than 64 numbers are returned as `{"$vector": length}`, texts are cut at 1,000
+  characters, and of `$metadata` only `$model` is returned. `shortened` lists the paths of such
+  values. `full_values` returns everything.
+- A failure is a result with `isError`. It has a code and says what was wrong, where, what would
+  be right, and the nearest known name.
+- Each tool that writes accepts `dry_run`. The call then runs in a transaction of the store that
+  is rolled back, so it is refused for the same reasons as the real call. `changes` says what
+  would change, if the caller may read it.
+- A deletion requires `if_match` with the etag that was read, or `confirm`.
+- The audit log has every call with the permission that it required.
 
 ## Tools
 """

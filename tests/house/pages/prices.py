@@ -79,8 +79,8 @@ _INTRODUCTION: Final = """# Prices and quotas
 
 This page is generated from the resource types of this distribution; do not edit it.
 
-These are the prices and quotas unless the operator has others (`Billing__PriceList`). All amounts
-are integers in minor units of `Billing__Currency`, cents for example, without tax. Lists and
-statements count in the units of the first table; the tables of the types also use larger ones.
-[How to bill](../how-to/bill.md) says how a statement comes about.
+These prices and quotas apply unless the operator sets others (`Billing__PriceList`). All amounts
+are integers in minor units of `Billing__Currency`, such as cents, without tax. Price lists and
+statements use the units of the first table; the tables of the types also use larger ones. [How
+to bill](../how-to/bill.md) explains how a statement is calculated.
 """

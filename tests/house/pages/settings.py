@@ -81,15 +81,16 @@ _INTRODUCTION = """# Settings
 
 This page is generated from the classes; do not edit it.
 
-Settings come from a JSON file (`--config FILE`, or the environment's `TWINFRAME_CONFIG`) and from
-the environment, which wins. In the file sections are objects: `{"Server": {"Workers": 2}}`. In the
-environment `__` separates the parts of a key: `Server__Workers=2`. Letters may be of any case.
+Settings come from a JSON file (`--config FILE`, or the environment variable `TWINFRAME_CONFIG`)
+and from the environment. The environment takes precedence. In the file, sections are objects:
+`{"Server": {"Workers": 2}}`. In the environment, `__` separates the parts of a key:
+`Server__Workers=2`. Upper and lower case are equal.
 
-* An element of a list is set by its index, `Authorization__RequiredScopes__0=access:platform`; a
-  whole list, or a section inside of another, may be one JSON value,
+* Set an element of a list by its index: `Authorization__RequiredScopes__0=access:platform`. A
+  whole list, or a section inside another, can be one JSON value:
   `Cors__Origins=["https://app.example"]`.
-* An unknown key in a known section stops the start with the nearest name. Environment keys whose
-  first part is no section belong to other programs and are passed over.
-* `twinframe settings` prints what is in force and where each value comes from; `twinframe check`
-  says what is wrong.
+* An unknown key in a known section stops the start. The error names the nearest known key.
+  Environment variables whose first part is no section belong to other programs and are ignored.
+* `twinframe settings` prints the effective settings and the source of each value.
+  `twinframe check` reports what is wrong.
 """

@@ -35,17 +35,20 @@ _INTRODUCTION: Final = """# States of a resource
 
 This page is generated from `twinframe.control.records.states`; do not edit it.
 
-A call that the table does not allow in the present state is answered with 409. Each change is
-stored together with its reason and time, and `GET .../resources/{id}/operations` shows them.
+A call that the table does not list for the present state is answered with 409. Each change is
+stored with its reason and time; `GET .../resources/{id}/operations` returns them.
 
 | state | cause | next state | that is |
 | --- | --- | --- | --- |"""
 
 _END: Final = """
-An attempt that fails is tried again with growing pauses. A deletion is tried until it succeeds: a
-resource is `terminated` only when nothing of it is left. To delete it once more while it is
-`deleting` changes nothing and is answered as the first time; from `terminated` on it is 409, as is
-any other change: whoever repeats a `DELETE` takes that for done. From then on its id is free again:
-for its own project at once, for any other when the tombstone is gone, so that clients who still
-have the address cannot be led to somebody else's resource.
+A failed attempt is repeated, at growing intervals. A deletion is repeated until it succeeds: a
+resource becomes `terminated` only when nothing of it is left. Another `DELETE` of a resource
+that is `deleting` changes nothing and gets the same answer as the first. A `terminated` resource
+answers 409 to `DELETE` and to every other change; a client that repeats a `DELETE` may take 409
+for done.
+
+The id of a terminated resource is free again: at once for its own project, and for other
+projects after `Control__TombstoneLifetime`. Clients that still have the address are therefore
+not led to the resource of somebody else.
 """
