@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from twinframe.testing.contracts.query_answers import QueryAnswers
 from twinframe.testing.contracts.query_generated import GeneratedQueries, SplitQueries
+from twinframe.testing.contracts.query_results import CompiledQueries
 
-__all__ = ["GeneratedQueries", "QueryAnswers", "QueryEngineContract", "SplitQueries"]
+__all__ = [
+    "CompiledQueries",
+    "GeneratedQueries",
+    "QueryAnswers",
+    "QueryEngineContract",
+    "SplitQueries",
+]
 
 
-class QueryEngineContract(QueryAnswers, GeneratedQueries, SplitQueries):
+class QueryEngineContract(QueryAnswers, GeneratedQueries, SplitQueries, CompiledQueries):
     """Everything an engine of a store has to keep; the parts can be inherited apart."""

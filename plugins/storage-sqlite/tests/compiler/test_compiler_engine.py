@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinframe.errors import QueryInvalid, QueryTimeout
-from twinframe.model.values import Node, Relationship, Value
-from twinframe.query.algebra import Literal, Project, Query, ResultShape, Unit
+from twinframe.errors import QueryTimeout
+from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
 from twinframe.query.language import parse_query
+from twinframe.testing.contracts.query_results import SCANS
 from twinframe.testing.query_law import QueryLaw
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
 from twinframe_storage_sqlite.compiler.strings import build_prefix_end
@@ -47,144 +47,18 @@ def explain(graph: SqliteSession, compiled: SqliteQuery) -> str:
     return "\n".join(row[3] for row in plan)
 
 
-# --- bodies -------------------------------------------------------------------------------------
-
-
-def test_a_document_leaves_as_the_bytes_it_was_stored_with(make_graph: Callable[..., Any]) -> None:
-    graph = make_graph([("a", "dtmi:ex:Room;1", {"x": 1.10, "s": 'é\n"', "big": 2**63 - 1})], [])
-    stored = graph.read_one("SELECT CAST(json(document) AS BLOB) FROM twin")
-    text = "MATCH (t) RETURN t"
-    assert read_bodies(compile_text(text), graph) == [b'{"t":' + stored + b"}"]
-    assert read_bodies(compile_text(text, shape=ResultShape.DOCUMENT), graph) == [stored]
-
-
-def test_null_columns_are_left_out_where_the_language_says_so(odd_graph: SqliteSession) -> None:
-    text = "MATCH (t:Sensor) RETURN t.$dtId AS i, t.flag AS flag, t.nope AS nope ORDER BY i"
-    bodies = read_bodies(compile_text(text, omit_null=True), odd_graph)
-    assert bodies == [b'{"i":"f","flag":true}', b'{"i":"h"}']
-    bodies = read_bodies(
-        compile_text("MATCH (t:Sensor) RETURN t.no AS n", omit_null=True), odd_graph
-    )
-    assert bodies == [b"{}", b"{}"]
-
-
-def test_a_document_of_something_else_is_declined() -> None:
-    with pytest.raises(CannotRun):
-        compile_text("MATCH (t) RETURN t.x AS x", shape=ResultShape.DOCUMENT)
-
-
-def test_column_names_are_json_strings_and_sql_strings(odd_graph: SqliteSession) -> None:
-    name = 'it\'s \\ "é"'
-    query = Query(Project(Unit(), ((name, Literal(1)),)), (name,))
-    compiled = SqliteQueryEngine().compile(query, {})
-    assert [orjson.loads(body) for body, _ in compiled.run_json(odd_graph, {})] == [{name: 1}]
-
-
-def test_rows_are_values_of_the_language(odd_graph: SqliteSession) -> None:
-    compiled = compile_text(
-        "MATCH (a {$dtId: 'a'})-[r:has {w: 1}]->(b) RETURN b, r, b.m AS m, true AS t"
-    )
-    ((b, r, m, t),) = compiled.run_rows(odd_graph, {})
-    assert isinstance(b, Node)
-    assert b.labels == {"Twin", "Room", "Space", "dtmi:ex:Room;1", "dtmi:ex:Space;1"}
-    assert isinstance(r, Relationship)
-    assert (r.source, r.id, r.target, r.type, r.document["w"]) == ("a", "r1", "b", "has", 1)
-    assert m == {"k": 5, "deep": {"er": "x"}}
-    assert t is True
-
-
 # --- pages --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "MATCH (t) RETURN t.$dtId AS i",
-        "MATCH (t:Space) WHERE t.s > '' RETURN t.$dtId AS i",
-        "MATCH (t:Room|Sensor) RETURN t",
-        "MATCH (a)-[r]->(b) RETURN r",
-        "MATCH (a:Room)-[r:has]->(b) WHERE b.s > '' RETURN a.s AS a, b.s AS b",
-    ],
-)
-def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: SqliteSession) -> None:
+@pytest.mark.parametrize("text", SCANS)
+def test_a_plain_scan_comes_in_the_order_of_its_rows(text: str, odd_graph: SqliteSession) -> None:
     compiled = compile_text(text)
     assert compiled.resumable
-    everything = list(compiled.run_json(odd_graph, {}))
-    assert len(everything) > 1
-    keys = [int(key or 0) for _, key in everything]
+    keys = [int(key or 0) for _, key in compiled.run_json(odd_graph, {})]
     assert keys == sorted(set(keys))
-    paged = []
-    after = None
-    while page := list(compiled.run_json(odd_graph, {}, after=after, limit=2)):
-        assert len(page) <= 2
-        paged += page
-        after = page[-1][1]
-    assert paged == everything
-    # A page with room for more than there is makes the other of two scans the better one.
-    assert list(compiled.run_json(odd_graph, {}, limit=1000)) == everything
-    assert list(compiled.run_json(odd_graph, {}, skip=1, limit=1000)) == everything[1:]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "MATCH (t) RETURN t.$dtId AS i ORDER BY i",
-        "MATCH (t) RETURN t.$dtId AS i ORDER BY i DESC SKIP 2 LIMIT 9",
-        "MATCH (t) WITH t ORDER BY t.$dtId LIMIT 10 RETURN t.$dtId AS i ORDER BY i SKIP 1",
-        "MATCH (t) RETURN DISTINCT t.$metadata.$model AS m ORDER BY m LIMIT 100",
-        "MATCH (a)-[*1..3]->(b) RETURN a.$dtId AS a, b.$dtId AS b ORDER BY a, b",
-    ],
-)
-@pytest.mark.parametrize(("skip", "limit"), [(0, None), (0, 3), (2, 3), (4, None), (50, 3), (8, 3)])
-def test_pages_of_other_results_lie_within_the_query_s_own(
-    text: str, skip: int, limit: int | None, odd_graph: SqliteSession
-) -> None:
-    compiled = compile_text(text)
-    assert not compiled.resumable
-    everything = read_bodies(compiled, odd_graph)
-    end = None if limit is None else skip + limit
-    assert read_bodies(compiled, odd_graph, skip=skip, limit=limit) == everything[skip:end]
-
-
-def test_counts_of_rows_may_be_parameters(odd_graph: SqliteSession) -> None:
-    given_parameters: dict[str, Value] = {"skip": 1, "limit": 2}
-    text = "MATCH (t) RETURN t.$dtId AS i ORDER BY i SKIP $skip LIMIT $limit"
-    compiled = compile_text(text, given_parameters)
-    assert [body for body, _ in compiled.run_json(odd_graph, given_parameters)] == [
-        b'{"i":"a"}',
-        b'{"i":"b"}',
-    ]
-    with pytest.raises(CannotRun):
-        list(compiled.run_json(odd_graph, {"skip": -1, "limit": 2}))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "MATCH (t) RETURN t LIMIT 5",
-        "MATCH (a)-[r]-(b) RETURN r",
-        "MATCH (a)-[r]->(b)-[q]->(c) RETURN r",
-        "MATCH (a), (b) RETURN a",
-        "MATCH (a)-[*]->(b) RETURN b",
-        "MATCH (a) OPTIONAL MATCH (a)-->(b) RETURN b",
-        "MATCH (a) WITH DISTINCT a.s AS s RETURN s",
-        "MATCH (a) UNWIND [1, 2] AS x RETURN a",
-        "MATCH (a) RETURN count(*) AS n",
-    ],
-)
-def test_a_result_whose_rows_are_no_rows_of_one_table_does_not_resume(text: str) -> None:
-    assert not compile_text(text).resumable
 
 
 # --- values and names ---------------------------------------------------------------------------
-
-
-def test_a_compiled_query_runs_again_with_other_values(odd_graph: SqliteSession) -> None:
-    text = "MATCH (t {$dtId: $id}) WHERE t.s STARTS WITH $s RETURN t.$dtId AS i"
-    compiled = compile_text(text, {"id": "a", "s": "f"})
-    for identity, prefix, found in (("a", "fo", 1), ("a", "x", 0), ("e", "f\0é", 1), ("a", "", 1)):
-        rows = list(compiled.run_rows(odd_graph, {"id": identity, "s": prefix}))
-        assert len(rows) == found
 
 
 @pytest.mark.parametrize("value", [float("nan"), 2**63, [float("inf")], [2**64], -(2**63) - 1])
@@ -194,12 +68,6 @@ def test_values_that_sqlite_does_not_have_are_declined(
     compiled = compile_text("MATCH (t) WHERE t.x IN [1, $v] OR t.x = $v RETURN t", {"v": value})
     with pytest.raises(CannotRun):
         list(compiled.run_json(odd_graph, {"v": value}))
-
-
-def test_a_missing_parameter_is_an_error_of_the_caller() -> None:
-    query = parse_query("RETURN $x AS x", parameters=("x",)).query
-    with pytest.raises(QueryInvalid, match=r"\$x"):
-        SqliteQueryEngine().compile(query, {})
 
 
 def test_values_never_stand_in_the_text() -> None:
