@@ -6,7 +6,7 @@ checked again are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from sys import intern
 from types import MappingProxyType
@@ -136,7 +136,7 @@ class Builder:
         target = element.literals.get("target")
         least = element.literals.get("minMultiplicity")
         most = element.literals.get("maxMultiplicity")
-        properties = [self._property(prop) for prop in self._children(element, "properties")]
+        properties = [self._property(prop) for prop in self.graph.children(element, "properties")]
         return Relationship(
             target=target if isinstance(target, str) else None,
             properties=_freeze({prop.name: prop for prop in properties}),
@@ -161,7 +161,7 @@ class Builder:
         )
 
     def _payload(self, element: Element, name: str) -> CommandPayload | None:
-        for payload in self._children(element, name):
+        for payload in self.graph.children(element, name):
             return CommandPayload(
                 payload.name,
                 self._schema_of(payload, "schema"),
@@ -210,7 +210,7 @@ class Builder:
 
     def _enum(self, element: Element) -> Schema:
         values: dict[str | int, str] = {}
-        for child in self._children(element, "enumValues"):
+        for child in self.graph.children(element, "enumValues"):
             value = child.literals.get("enumValue")
             if isinstance(value, (str, int)):
                 values[value] = child.name
@@ -220,20 +220,15 @@ class Builder:
 
     def _map(self, element: Element) -> Schema:
         key, value = (
-            next(self._children(element, name), element) for name in ("mapKey", "mapValue")
+            next(self.graph.children(element, name), element) for name in ("mapKey", "mapValue")
         )
         return MapSchema(element.id, key.name, value.name, self._schema_of(value, "schema"))
 
     def _object(self, element: Element) -> Schema:
-        fields = list(self._children(element, "fields"))
+        fields = list(self.graph.children(element, "fields"))
         schemas = {intern(f.name): self._schema_of(f, "schema") for f in fields}
         required = frozenset(f.name for f in fields if "Required" in _types(f))
         return ObjectSchema(element.id, MappingProxyType(schemas), required)
-
-    def _children(self, element: Element, name: str) -> Iterator[Element]:
-        for value in element.values.get(name, ()):
-            if isinstance(value, str) and (child := self.graph.elements.get(value)) is not None:
-                yield child
 
 
 _BUILDERS: dict[str, Callable[[Builder, Element], Content]] = {

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -111,3 +111,9 @@ class ElementGraph:
 
     elements: dict[str, Element] = field(default_factory=dict)
     references: list[Reference] = field(default_factory=list)
+
+    def children(self, element: Element, name: str) -> Iterator[Element]:
+        """Yield those values of a property that are elements of this graph."""
+        for value in element.values.get(name, ()):
+            if isinstance(value, str) and (child := self.elements.get(value)) is not None:
+                yield child

@@ -141,7 +141,7 @@ class Structure:
         for rule in element.context.rules.classes[element.cls].properties.values():
             if not rule.unique or len(element.values.get(rule.name, ())) < 2:
                 continue
-            children = list(self._children(element, rule.name))
+            children = list(self.graph.children(element, rule.name))
             for name in rule.unique:
                 self._check_unique_literal(element, rule, name, children)
 
@@ -172,7 +172,7 @@ class Structure:
         if not isinstance(schema, Predefined):
             return
         wanted = str if schema.name == "string" else int
-        for child in self._children(element, "enumValues"):
+        for child in self.graph.children(element, "enumValues"):
             value = child.literals.get("enumValue")
             if value is not None and not isinstance(value, wanted):
                 self.findings.add(
@@ -185,11 +185,6 @@ class Structure:
                     value=value,
                 )
 
-    def _children(self, element: Element, name: str) -> Iterable[Element]:
-        for value in element.values.get(name, ()):
-            if isinstance(value, str) and (child := self.graph.elements.get(value)) is not None:
-                yield child
-
     # --- chains ---------------------------------------------------------------------------------
 
     def _check_chains(
@@ -197,7 +192,7 @@ class Structure:
     ) -> Depths:
         def steps(element: Element) -> Iterable[Element]:
             for name in chain_of(element).steps:
-                for child in self._children(element, name):
+                for child in self.graph.children(element, name):
                     if child.cls != "Interface" or name == "extends":
                         yield child
 
@@ -232,17 +227,17 @@ class Structure:
                 continue
             effective: dict[str, Element] = {}
             if identifier not in extends.cyclic:
-                for base in self._children(element, "extends"):
+                for base in self.graph.children(element, "extends"):
                     for name, content in self.contents.get(base.id, {}).items():
                         effective.setdefault(name, content)
-            for content in self._children(element, "contents"):
+            for content in self.graph.children(element, "contents"):
                 if content.cls in CONTENTS:
                     effective.setdefault(content.name, content)
             self.contents[identifier] = effective
 
     def _check_hierarchy(self, element: Element) -> None:
         check_siblings(element, self.contents.get(element.id, {}), self.findings)
-        bases = list(self._children(element, "extends"))
+        bases = list(self.graph.children(element, "extends"))
         if bases:
             self._check_inherited_names(element, bases)
         rules = element.context.rules
@@ -262,7 +257,9 @@ class Structure:
         def steps(element: Element) -> Iterable[Element]:
             for name in COUNTED:
                 if name in element.values:
-                    yield from (c for c in self._children(element, name) if c.cls != "Interface")
+                    yield from (
+                        c for c in self.graph.children(element, name) if c.cls != "Interface"
+                    )
 
         def weight(element: Element) -> int:
             values = (value for name in COUNTED for value in element.values.get(name, ()))
@@ -301,14 +298,14 @@ class Structure:
         seen: set[str] = set()
         waiting = [element]
         while waiting and len(seen) <= bound:
-            for base in self._children(waiting.pop(), "extends"):
+            for base in self.graph.children(waiting.pop(), "extends"):
                 if base.id not in seen:
                     seen.add(base.id)
                     waiting.append(base)
         return len(seen)
 
     def _check_inherited_names(self, element: Element, bases: list[Element]) -> None:
-        seen: dict[str, Element] = {c.name: c for c in self._children(element, "contents")}
+        seen: dict[str, Element] = {c.name: c for c in self.graph.children(element, "contents")}
         for base in bases:
             for name, content in self.contents.get(base.id, {}).items():
                 first = seen.setdefault(name, content)
@@ -367,7 +364,7 @@ class Structure:
                 for value in element.values.get(name, ()):
                     if isinstance(value, Predefined) and value.name in GEOSPATIAL:
                         return True
-                waiting += self._children(element, name)
+                waiting += self.graph.children(element, name)
         return False
 
     def _add(self, rule: str, text: str, element: Element, prop: str = "") -> None:

@@ -19,6 +19,7 @@ import orjson
 
 from twinframe.access.gate import AuditEntry
 from twinframe.errors.masking import mask_path
+from twinframe.http.errors import render_text
 
 Entry = TypeVar("Entry")
 
@@ -208,17 +209,13 @@ def render_entry(entry: AuditEntry) -> bytes:
         "level": "info" if entry.allowed else "warning",
         "message": "audit",
         "decision": "allowed" if entry.allowed else "refused",
-        "subject": _render_subject(entry.subject),
+        # SEC: a subject is the issuer's text; a lone surrogate must not stop the log.
+        "subject": render_text(entry.subject),
         "credential": entry.kind,
         "action": mask_path(entry.request_info.action),
         "needed": entry.needed,
-        "reason": _render_subject(entry.reason),
+        "reason": render_text(entry.reason),
         "request_id": entry.request_info.request_id,
         "client": entry.request_info.client,
     }
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _render_subject(text: str) -> str:
-    # SEC: a subject is the issuer's text; a lone surrogate must not stop the log.
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

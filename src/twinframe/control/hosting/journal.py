@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from twinframe.control.hosting.catalog import HostedSettings
+from twinframe.http.errors import render_text
 from twinframe.http.line_log import render_moment
 from twinframe.runtime.files import DRAFT
 from twinframe.runtime.locks import wait_for_lock
@@ -92,7 +93,8 @@ class GraphJournal:
         line = orjson.dumps(
             {
                 "time": time_text,
-                "subject": _render_text(change.subject),
+                # SEC: it is the issuer's text; a lone surrogate must not stop the log.
+                "subject": render_text(change.subject),
                 "credential": change.credential,
                 "operation": change.operation,
                 "method": change.method,
@@ -277,8 +279,3 @@ def _turn(directory: Path) -> Iterator[None]:
 
 def _render_day(ago: int) -> str:
     return (datetime.now(UTC) - timedelta(days=ago)).strftime("%Y-%m-%d")
-
-
-def _render_text(text: str) -> str:
-    # SEC: a subject is the issuer's text; a lone surrogate must not stop the log.
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

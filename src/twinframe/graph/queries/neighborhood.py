@@ -13,6 +13,7 @@ from twinframe.graph.context.paging import Continuation
 from twinframe.model.ids import parse_twin_id
 from twinframe.model.values import JsonValue, Node, Relationship
 from twinframe.query.algebra import Direction
+from twinframe.query.evaluate.member_typing import read_model_id
 from twinframe.query.reader import Hop
 from twinframe.storage.base import GraphSession
 
@@ -178,10 +179,3 @@ def _build_filter(session: GraphSession, model_ids: Sequence[str]) -> Callable[[
         return lambda _: True
     wanted = frozenset[str]().union(*map(session.read_descendants, model_ids))
     return lambda node: read_model_id(node) in wanted
-
-
-def read_model_id(node: Node) -> str | None:
-    """The id of the model of a twin."""
-    metadata = node.document.get("$metadata")
-    model_id = metadata.get("$model") if isinstance(metadata, dict) else None
-    return model_id if isinstance(model_id, str) else None

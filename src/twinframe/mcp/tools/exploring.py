@@ -13,7 +13,6 @@ from twinframe.graph.queries.neighborhood import (
     MOST_RELATIONSHIPS,
     Neighborhood,
     Walk,
-    read_model_id,
 )
 from twinframe.mcp.arguments import Arguments, Limit, Token, TwinId
 from twinframe.mcp.budget import Shortening, measure
@@ -22,6 +21,7 @@ from twinframe.mcp.names import find_models, warn_of_relationships
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
 from twinframe.model.values import JsonValue, Node, Relationship
 from twinframe.query.algebra import Direction
+from twinframe.query.evaluate.member_typing import read_model_id
 
 _STALE: Final = 1.0
 _DIRECTIONS: Final = {

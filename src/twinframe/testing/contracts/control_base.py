@@ -77,7 +77,7 @@ class ControlContract:
     @pytest.fixture
     def opener(self, tmp_path: Path) -> Callable[[], ControlStore]:
         """Makes and opens stores on the same records; the test closes them."""
-        return partial(_open, self.make_opener(tmp_path))
+        return partial(open_store, self.make_opener(tmp_path))
 
     @pytest.fixture
     def store(self, opener: Callable[[], ControlStore]) -> Iterator[ControlStore]:
@@ -102,7 +102,8 @@ class ControlContract:
             other.close()
 
 
-def _open(make: Callable[[], ControlStore]) -> ControlStore:
+def open_store(make: Callable[[], ControlStore]) -> ControlStore:
+    """Make a store and open it with the kinds of the contract."""
     store = make()
     store.open(KINDS)
     return store

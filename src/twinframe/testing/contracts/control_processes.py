@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from twinframe.storage.control import ControlStore, ControlTransaction, ControlWriteFunction
 from twinframe.testing.contracts.control_base import (
-    KINDS,
     ControlContract,
     build_thing,
+    open_store,
     read_ids,
     reading,
 )
@@ -44,7 +44,7 @@ class ControlProcessContract(ControlContract):
         for process in processes:
             process.join()
         assert [process.exitcode for process in processes] == [0] * _WRITERS
-        store = _open(make)
+        store = open_store(make)
         with reading(store) as session:
             found = session.read("plain", "count")
         assert found is not None
@@ -64,7 +64,7 @@ class ControlProcessContract(ControlContract):
         for process in processes:
             process.join()
         assert [process.exitcode for process in processes] == [0] * _WRITERS
-        store = _open(make)
+        store = open_store(make)
         assert read_ids(store) == [f"p{number}" for number in range(_WRITERS)]
         store.close()
 
@@ -86,12 +86,6 @@ class ControlProcessContract(ControlContract):
         assert len(acknowledged) > _KILLS
 
 
-def _open(make: Make) -> ControlStore:
-    store = make()
-    store.open(KINDS)
-    return store
-
-
 def _write(store: ControlStore, *functions: ControlWriteFunction[object]) -> None:
     for outcome in store.write(functions):
         if outcome.error is not None:
@@ -100,7 +94,7 @@ def _write(store: ControlStore, *functions: ControlWriteFunction[object]) -> Non
 
 def _add_many(make: Make, start: Event) -> None:
     start.wait()
-    store = _open(make)
+    store = open_store(make)
     for _ in range(_ROUNDS):
         _write(store, increment, increment)
     store.close()
@@ -108,7 +102,7 @@ def _add_many(make: Make, start: Event) -> None:
 
 def _insert_own(make: Make, start: Event, name: str) -> None:
     start.wait()
-    store = _open(make)
+    store = open_store(make)
     _write(store, lambda transaction: transaction.insert(build_thing(name)))
     store.close()
 
@@ -124,7 +118,7 @@ def _put_pair(name: str) -> ControlWriteFunction[str]:
 
 def _write_until_killed(make: Make, name: str, acknowledged: Connection) -> None:
     """Write batches of pairs (both or none), and send each name once it is committed."""
-    store = _open(make)
+    store = open_store(make)
     number = 0
     while True:
         functions = [_put_pair(f"{name}.{each}") for each in range(number, number + 4)]
@@ -147,7 +141,7 @@ def _receive_rest(receiving: Connection) -> set[str]:
 
 
 def _verify_pairs(make: Make, acknowledged: set[str]) -> None:
-    store = _open(make)
+    store = open_store(make)
     found = read_ids(store)
     lefts, rights = _strip(found, ".left"), _strip(found, ".right")
     assert acknowledged <= lefts
