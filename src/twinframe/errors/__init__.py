@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from twinframe.errors.base import ErrorDetail as ErrorDetail
+from twinframe.errors.base import StorageBusy as StorageBusy
+from twinframe.errors.base import StorageDamaged as StorageDamaged
+from twinframe.errors.base import StorageError as StorageError
+from twinframe.errors.base import StorageFull as StorageFull
+from twinframe.errors.base import StorageUnanswered as StorageUnanswered
 from twinframe.errors.base import TwinframeError as TwinframeError
-from twinframe.errors.storage import StorageBusy as StorageBusy
-from twinframe.errors.storage import StorageDamaged as StorageDamaged
-from twinframe.errors.storage import StorageError as StorageError
-from twinframe.errors.storage import StorageFull as StorageFull
-from twinframe.errors.storage import StorageUnanswered as StorageUnanswered
 
 # --- start-up -------------------------------------------------------------------------------
 

@@ -19,11 +19,11 @@ from twinframe.graph.queries.neighborhood import Neighborhoods
 from twinframe.graph.queries.overview import Overview
 from twinframe.graph.queries.queries import Queries
 from twinframe.graph.queries.triples import Triples
+from twinframe.graph.transfer.exporting import Portable
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
 from twinframe.graph.transfer.jobs.runner import JobRunner
 from twinframe.graph.transfer.locations.locations import JobLocations, build_locations
-from twinframe.graph.transfer.portable import Portable
 from twinframe.graph.twins.bulk import Bulk
 from twinframe.graph.twins.observation import Observation
 from twinframe.graph.twins.relationships import Relationships

@@ -1,18 +1,21 @@
-"""Access checks over HTTP: authentication before routing, permissions before the responder.
+"""Access checks over HTTP: authentication before routing, rates and permissions before responders.
 
-The gate decides; this module calls it for requests and raises its refusals.
+The gate decides; this module calls it for requests and raises its refusals. A route has one kind of
+operation, for which a caller has a rate; the rates themselves are in `twinframe.access.rates`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Final
 
 from falcon.asgi import Request, Response
 
 from twinframe.access.gate import Gate, RequestInfo
 from twinframe.access.permission_grammar import Permission, parse_permission
 from twinframe.access.permissions import Caller
+from twinframe.access.rates import CallerRates, Kind
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
 from twinframe.http.discovery import WELL_KNOWN, Discovery
 from twinframe.http.errors import build_answer
@@ -194,3 +197,50 @@ def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> Boun
         await responder(request, response, **parameters)
 
     return admit
+
+
+_QUERY: Final = "query/read"
+_READS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
+_JOBS: Final = "/jobs/"
+
+
+def find_kind(route: Route) -> Kind | None:
+    """Return the kind of a route; None for an open route, which has no rate.
+
+    A write that does not name a single thing is a bulk write: models, jobs, many twins at once.
+    """
+    if route.permission is None:
+        return None
+    if route.permission == _QUERY:
+        return Kind.QUERY
+    if route.method in _READS or route.permission.endswith("/read"):
+        return Kind.READ
+    if "{" not in route.path or route.path.startswith(_JOBS):
+        return Kind.BULK
+    return Kind.WRITE
+
+
+def find_control_kind(route: Route) -> Kind | None:
+    """Return the kind of a control plane route; none of them is a bulk write."""
+    found = find_kind(route)
+    return Kind.WRITE if found is Kind.BULK else found
+
+
+def limit_responder(
+    rates: CallerRates, kind: Kind | None, responder: BoundResponder
+) -> BoundResponder:
+    """Wrap a responder so that it runs only for callers within their rate.
+
+    NOTE: it runs after authentication, so that callers can be distinguished, and before everything
+    that costs more than a microsecond.
+    """
+    if kind is None:
+        return responder
+
+    async def run(request: Request, response: Response, **parameters: str) -> None:
+        exchange: Exchange = request.scope[SCOPE_KEY]
+        client = request.scope.get("client")
+        rates.spend(kind, exchange.caller, client[0] if client else "")
+        await responder(request, response, **parameters)
+
+    return run

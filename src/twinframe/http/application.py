@@ -19,7 +19,13 @@ from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
 from twinframe.errors import StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
-from twinframe.http.access import AccessLayer, guard_responder, list_permissions
+from twinframe.http.access import (
+    AccessLayer,
+    find_kind,
+    guard_responder,
+    limit_responder,
+    list_permissions,
+)
 from twinframe.http.api_context import ApiContext, GraphApiContext, never
 from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import WELL_KNOWN, Discovery, Resource
@@ -40,7 +46,6 @@ from twinframe.http.messages import read_exchange, write_no_content
 from twinframe.http.openapi import build_document
 from twinframe.http.operations import Route
 from twinframe.http.parameters import refuse_conditions, refuse_unknown
-from twinframe.http.rates import find_kind, limit_responder
 from twinframe.http.routes import ROUTES
 from twinframe.http.routing import BoundResponder, TableRouter
 from twinframe.http.service_routes import read_protected_resource

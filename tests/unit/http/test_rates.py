@@ -8,8 +8,8 @@ from tests.unit.http.conftest import Client
 from tests.unit.http.served_app import FakeGraph
 from twinframe.access.rates import CallerRates, Kind, SharedBuckets
 from twinframe.control.http.routes import CONTROL_ROUTES
+from twinframe.http.access import find_control_kind, find_kind
 from twinframe.http.application import build_application
-from twinframe.http.rates import find_control_kind, find_kind
 from twinframe.http.routes import ROUTES
 from twinframe.settings import Settings
 from twinframe.settings.operations import RateLimitSettings, RateSettings

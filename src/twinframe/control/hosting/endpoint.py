@@ -19,7 +19,15 @@ from twinframe.control.hosting.api_context import HOSTED, build_hosted_edge
 from twinframe.control.hosting.graphs import HostedGraphs
 from twinframe.control.hosting.journal import Change, GraphJournal
 from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
-from twinframe.http.access import build_request_info, find_needed, find_public, identify, is_public
+from twinframe.http.access import (
+    build_request_info,
+    find_kind,
+    find_needed,
+    find_public,
+    identify,
+    is_public,
+    limit_responder,
+)
 from twinframe.http.api_context import GraphApiContext, never
 from twinframe.http.application import Lifespan, build_falcon
 from twinframe.http.bodies import Bodies
@@ -33,7 +41,6 @@ from twinframe.http.exchange import SCOPE_KEY, Asgi, Exchange, Message, Receive,
 from twinframe.http.guard import logger, read_raw_path, write_answer
 from twinframe.http.operations import Route
 from twinframe.http.paths import Target
-from twinframe.http.rates import find_kind, limit_responder
 from twinframe.http.routing import BoundResponder
 from twinframe.model.ids import is_resource_id
 from twinframe.settings import Settings

@@ -18,12 +18,11 @@ from twinframe.access.rates import CallerRates
 from twinframe.control.plane import ControlPlane
 from twinframe.control.records.actors import Actor, ActorKind
 from twinframe.errors import Unauthenticated
-from twinframe.http.access import build_request_info
+from twinframe.http.access import build_request_info, find_control_kind, limit_responder
 from twinframe.http.api_context import ApiContext
 from twinframe.http.messages import read_exchange
 from twinframe.http.operations import Route
 from twinframe.http.parameters import check_query
-from twinframe.http.rates import find_control_kind, limit_responder
 from twinframe.http.routing import BoundResponder
 from twinframe.model.values import JsonValue
 from twinframe.settings import ControlSettings

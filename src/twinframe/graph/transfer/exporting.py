@@ -1,7 +1,7 @@
-"""Writes a whole graph as lines, from one snapshot; the same graph always gives the same bytes.
+"""Writes whole graphs as lines, from one snapshot, and reads them back without a job.
 
-Models come in the order of dependency, then by id; twins by id; relationships by source and id; ids
-in the order of their code points.
+The same graph always gives the same bytes: models come in the order of dependency, then by id;
+twins by id; relationships by source and id; ids in the order of their code points.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from typing import Final
 
 import orjson
 
+from twinframe.graph.context.context import GraphContext
 from twinframe.graph.documents.twins import list_parts
+from twinframe.graph.transfer.importing import Importer, keep_nothing
+from twinframe.graph.transfer.lines import ByteSource
+from twinframe.graph.transfer.progress import BEGIN, Finding, Progress
 from twinframe.graph.transfer.sections import (
     DeletedModel,
     Header,
@@ -173,3 +177,53 @@ def _strip_relationship(record: RelationshipRecord) -> bytes:
     for name in ("$etag", "$sourceId"):
         del stored[name]
     return orjson.dumps({**line, **stored})
+
+
+_NO_END: Final = 365 * 24 * 3600.0
+
+
+def _tell_nobody(*_told: object) -> None:
+    pass
+
+
+class Portable:
+    """Writes and reads whole graphs."""
+
+    def __init__(self, context: GraphContext) -> None:
+        self._context = context
+
+    async def export_graph(
+        self,
+        write: Callable[[bytes], object],
+        *,
+        exact: bool = True,
+        author: str = "",
+        organization: str = "",
+        report: Callable[[Section, int], object] = _tell_nobody,
+    ) -> Exported:
+        """Write the graph as it is now; `write` and `report` are called in a thread.
+
+        Concurrent writes continue and are not seen. See `write_graph`.
+        """
+
+        def read(session: GraphSession) -> Exported:
+            return write_graph(
+                session,
+                write,
+                exact=exact,
+                author=author,
+                organization=organization,
+                report=report,
+            )
+
+        return await self._context.runner.scan(read, _NO_END)
+
+    async def import_graph(
+        self,
+        source: ByteSource,
+        *,
+        start: Progress = BEGIN,
+        report: Callable[[Progress, Sequence[Finding]], object] = _tell_nobody,
+    ) -> Progress:
+        """Store a file, after `start`; `report` is called for each chunk. See `Importer`."""
+        return await Importer(self._context, keep_nothing, report).run(source, start)

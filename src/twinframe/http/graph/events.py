@@ -1,4 +1,4 @@
-"""Responders and routes of `/eventroutes` and `/events`."""
+"""Event routes and events, at `/eventroutes` and `/events`: shapes, responders and routes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 import orjson
 from falcon.asgi import Request, Response
+from pydantic import Field
 
 from twinframe.errors import InvalidArgument
-from twinframe.graph.delivery.records import DeadLetter
+from twinframe.graph.delivery.records import DeadLetter as KeptLetter
 from twinframe.graph.delivery.records import Route as EventRoute
 from twinframe.graph.delivery.streams import Followed, StreamPosition
 from twinframe.graph.events.event import Event
 from twinframe.http.access import authorize_parts, may_go_on
 from twinframe.http.api_context import GraphApiContext
-from twinframe.http.graph import event_schemas, schemas
+from twinframe.http.graph import schemas
+from twinframe.http.graph.schemas import Shape
 from twinframe.http.messages import (
     build_next_link,
     read_conditions,
@@ -32,6 +34,70 @@ from twinframe.http.messages import (
 from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.http.streaming import leave_out_stream, stream_answer
 from twinframe.model.etags import parse_put_condition
+
+
+class RouteStatus(Shape):
+    """How a route stands; positions are places in the order of all events of the graph."""
+
+    id: str
+    endpoint_name: str = Field(alias="endpointName")
+    position: int = Field(description="Every event up to here is done with.")
+    last_position: int = Field(alias="lastPosition", description="Of the newest event.")
+    first_position: int = Field(alias="firstPosition", description="Of the oldest event kept.")
+    behind: int = Field(description="Events it has not come to, at most.")
+    delivered: int
+    dead_letters: int = Field(alias="deadLetters", description="How many it ever gave up.")
+    dead_letters_kept: int = Field(alias="deadLettersKept", description="How many there are now.")
+    lost: int = Field(description="Events forgotten before their turn came.")
+    error: str = Field(description="What went wrong last; empty when nothing does.")
+    halted: bool = Field(
+        description="Whether it sends nothing, as the endpoint said that it is gone for good "
+        "(410). A PUT of the route, or a replay, has it go on."
+    )
+
+
+class Replay(Shape):
+    """Where to begin again."""
+
+    position: int = Field(description="Of the first event to be sent again; 0 is the oldest kept.")
+
+
+class DeadLetter(Shape):
+    """An event that was given up."""
+
+    position: int
+    error: str
+    attempts: int
+    time: str = Field(description="When it was given up.")
+    event: dict[str, Any] = Field(description="The CloudEvent.")
+
+
+class Count(Shape):
+    """How many."""
+
+    count: int
+
+
+class FilterTrial(Shape):
+    """A filter to be tried on the last events."""
+
+    filter: str = Field(examples=["CROSSED_ABOVE(temperature, 30)"])
+    limit: int = Field(100, description="Most events to show.")
+
+
+class TriedEvent(Shape):
+    """An event that the filter passes."""
+
+    position: int
+    event: dict[str, Any] = Field(description="The CloudEvent.")
+
+
+class TrialResult(Shape):
+    """What a filter would have passed."""
+
+    examined: int = Field(description="Events that were looked at.")
+    value: list[TriedEvent]
+
 
 RENEWAL_SECONDS: Final = 15.0
 """Seconds after which a stream checks again whether its caller may still follow."""
@@ -254,7 +320,7 @@ def render_event(event: Event) -> bytes:
     return b'{"position":%d,"event":%b}' % (event.position, event.wire)
 
 
-def render_letter(letter: DeadLetter) -> bytes:
+def render_letter(letter: KeptLetter) -> bytes:
     """Return a dead letter with its event as JSON."""
     head = {
         "position": letter.position,
@@ -351,7 +417,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         "How an event route stands",
         "eventroutes/read",
         read_status,
-        Answer(200, "Its place, counts and last error.", event_schemas.RouteStatus),
+        Answer(200, "Its place, counts and last error.", RouteStatus),
         _TAG,
         errors=_NO_ROUTE,
         is_strict=True,
@@ -364,7 +430,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         replay,
         _NO_CONTENT,
         _TAG,
-        body=Body(event_schemas.Replay),
+        body=Body(Replay),
         errors={400: "InvalidArgument", **_NO_ROUTE},
         is_strict=True,
     ),
@@ -374,7 +440,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         "List events that a route gave up",
         "eventroutes/read",
         list_dead_letters,
-        Answer(200, "A page.", schemas.Listing[event_schemas.DeadLetter]),
+        Answer(200, "A page.", schemas.Listing[DeadLetter]),
         _TAG,
         (PAGE_SIZE, TOKEN),
         errors={400: "BadRequest, InvalidArgument", **_NO_ROUTE},
@@ -386,7 +452,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         "Send once more what a route gave up, 1,000 a call",
         "eventroutes/write",
         replay_dead_letters,
-        Answer(200, "How many are sent.", event_schemas.Count),
+        Answer(200, "How many are sent.", Count),
         _TAG,
         errors=_NO_ROUTE,
         is_strict=True,
@@ -397,7 +463,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         "Forget what a route gave up, 1,000 a call",
         "eventroutes/delete",
         delete_dead_letters,
-        Answer(200, "How many were forgotten.", event_schemas.Count),
+        Answer(200, "How many were forgotten.", Count),
         _TAG,
         errors=_NO_ROUTE,
         is_strict=True,
@@ -423,9 +489,9 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         "Which of the last events a filter passes",
         "eventroutes/read",
         try_filter,
-        Answer(200, "What would have been sent.", event_schemas.TrialResult),
+        Answer(200, "What would have been sent.", TrialResult),
         "Events",
-        body=Body(event_schemas.FilterTrial),
+        body=Body(FilterTrial),
         errors={400: "EventRouteFilterInvalid, EventsDisabled, InvalidArgument"},
         is_strict=True,
     ),

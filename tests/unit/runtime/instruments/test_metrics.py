@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from twinframe.runtime.instruments.slots import Slot
+from twinframe.runtime.instruments.metrics import Slot
 
 WORKER = """
 import json, sys
