@@ -10,11 +10,9 @@ from twinframe.settings.access import (
     TokenServerSettings,
 )
 from twinframe.settings.billing import BillingSettings
-from twinframe.settings.bulk import BulkSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.jobs import JobsSettings
 from twinframe.settings.load import CONFIG_VARIABLE, Configuration, load_settings
-from twinframe.settings.memory import MemorySettings
 from twinframe.settings.section import (
     LOOPBACK_BINDS,
     Bytes,
@@ -27,10 +25,12 @@ from twinframe.settings.section import (
 )
 from twinframe.settings.sources import PluginSection, PluginSections
 from twinframe.settings.tree import (
+    BulkSettings,
     CorsSettings,
     GraphSettings,
     JsonSettings,
     LoggingSettings,
+    MemorySettings,
     QuerySettings,
     SecretSettings,
     ServerSettings,

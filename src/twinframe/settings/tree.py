@@ -14,11 +14,9 @@ from twinframe.settings.access import (
     TokenServerSettings,
 )
 from twinframe.settings.billing import BillingSettings
-from twinframe.settings.bulk import BulkSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.events import EventsSettings
 from twinframe.settings.jobs import JobsSettings
-from twinframe.settings.memory import MemorySettings
 from twinframe.settings.operations import (
     MetricsSettings,
     RateLimitSettings,
@@ -34,7 +32,99 @@ from twinframe.settings.section import (
     check_bind,
     is_origin,
 )
-from twinframe.settings.triples import ExportSettings, SparqlSettings
+
+Share = Annotated[int, Field(ge=1, le=100)]
+
+
+class MemorySettings(Section):
+    """What a service holds for its clients at most; who asks for more is told so, the rest goes on.
+
+    Parts may have more than 100 percent together: none of them ever takes what another one holds.
+    """
+
+    bytes_: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="Memory of all workers together. 0 is half of what the machine, or the "
+        "container, has, and at most 384 MiB a worker. Of its share each worker needs 96 MiB "
+        "itself, and holds the rest for clients.",
+    )
+    requests: Share = Field(
+        default=45,
+        description="Percent of that for bodies on their way in, and what is parsed of them.",
+    )
+    writes: Share = Field(
+        default=35, description="Percent for documents and patches that are worked on."
+    )
+    queries: Share = Field(
+        default=50,
+        description="Percent for values that queries compute, compiled patterns, collected rows.",
+    )
+    answers: Share = Field(
+        default=35, description="Percent for answers that clients have not taken yet."
+    )
+    imports: Share = Field(
+        default=50, description="Percent for sections of models and spools of imports and exports."
+    )
+
+
+class BulkSettings(Section):
+    """Limits of POST /digitaltwins, POST /relationships and POST /$transaction."""
+
+    max_items: Count = Field(
+        default=1000, description="Most twins or relationships of one bulk request."
+    )
+    group_items: Count = Field(
+        default=200,
+        description="Items of a bulk request that are committed together; between such groups "
+        "other writers get their turn. A group also ends with 4 MiB of documents.",
+    )
+    max_operations: Count = Field(
+        default=1000, description="Most operations of one POST /$transaction."
+    )
+    max_transaction_bytes: Bytes = Field(
+        default=16 * 1024 * 1024,
+        description="Most bytes of documents that one POST /$transaction stores; all other "
+        "writers wait for it.",
+    )
+    max_body_bytes: Bytes = Field(
+        default=16 * 1024 * 1024,
+        description="Largest body of these requests; more is 413, as is more than "
+        "Server__MaxBodyBytes.",
+    )
+
+
+class ExportSettings(Section):
+    """Limits of GET /export and what stands below it."""
+
+    writer: str = Field(
+        default="rdf",
+        description="Storage plugin that writes graphs as RDF, also those of another storage.",
+    )
+    timeout: Seconds = Field(
+        default=600.0, description="Seconds that writing down a whole graph may take."
+    )
+    max_bytes: Bytes = Field(
+        default=16 * 1024**3,
+        description="Largest export; its file takes as much room until the client has it.",
+    )
+    max_results: Count = Field(
+        default=1000, description="Results of a validation report; with more it is not whole."
+    )
+    at_once: Count = Field(default=2, description="Exports of a worker at once; more is 503.")
+
+
+class SparqlSettings(Section):
+    """The read-only SPARQL endpoint and its limits; only for graphs that are stored as RDF."""
+
+    enabled: bool = Field(default=False, description="Answer at /sparql.")
+    timeout: Seconds = Field(default=30.0, description="Seconds a query may run.")
+    max_text_bytes: Bytes = Field(default=64 * 1024, description="Longest query text.")
+    max_depth: Count = Field(default=32, le=256, description="Deepest nesting of brackets.")
+    max_result_bytes: Bytes = Field(
+        default=64 * 1024 * 1024, description="Largest answer; more is an error."
+    )
+    at_once: Count = Field(default=2, description="Queries of a worker at once; more is 503.")
+
 
 _BASE_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from twinframe.control.http import access, resources, roles, schemas, tenants
+from twinframe.control.http import access, resources, schemas, tenants
 from twinframe.control.http.billing_routes import BILLING_ROUTES
 from twinframe.control.http.requests import respond
 from twinframe.control.http.route_parts import (
@@ -299,7 +299,7 @@ _ROLE_ROUTES = (
         "Roles_ListBuiltIn",
         "List the built-in roles",
         SIGNED_IN,
-        roles.list_built_in_roles,
+        tenants.list_built_in_roles,
         Answer(200, "A page.", schemas.RoleList),
         "Roles",
         PAGE,
@@ -310,7 +310,7 @@ _ROLE_ROUTES = (
         "Roles_List",
         "List the custom roles of an organization",
         "roles/read",
-        roles.list_roles,
+        tenants.list_roles,
         Answer(200, "A page.", schemas.RoleList),
         "Roles",
         PAGE,
@@ -321,7 +321,7 @@ _ROLE_ROUTES = (
         "Roles_Create",
         "Define a role of permissions that the caller holds",
         "roles/write",
-        roles.create_role,
+        tenants.create_role,
         Answer(201, "The role.", schemas.Role, LOCATION_HEADER),
         "Roles",
         (KEY,),
@@ -333,7 +333,7 @@ _ROLE_ROUTES = (
         "Roles_Get",
         "Read a custom role",
         "roles/read",
-        roles.read_role,
+        tenants.read_role,
         Answer(200, "The role.", schemas.Role),
         "Roles",
         errors=READ,
@@ -343,7 +343,7 @@ _ROLE_ROUTES = (
         "Roles_Update",
         "Change a custom role for all who hold it",
         "roles/write",
-        roles.update_role,
+        tenants.update_role,
         Answer(200, "The role.", schemas.Role),
         "Roles",
         body=Body(schemas.RoleChangeForm),
@@ -354,7 +354,7 @@ _ROLE_ROUTES = (
         "Roles_Delete",
         "Delete a custom role",
         "roles/write",
-        roles.delete_role,
+        tenants.delete_role,
         NO_CONTENT,
         "Roles",
         (Parameter("cascade", "query", "Take it from all who hold it.", bool),),
