@@ -43,7 +43,6 @@ from twinframe.control.tenants.projects import Projects
 from twinframe.control.tenants.roles import Roles
 from twinframe.control.tenants.users import Users
 from twinframe.hooks.resource_types.base import ResourceTypeRegistry
-from twinframe.model.clock import Clock, read_clock
 from twinframe.model.json import JsonLimits
 from twinframe.settings import BillingSettings, ControlSettings
 
@@ -90,11 +89,10 @@ class ControlPlane:
         billing: BillingSettings | None = None,
         json_limits: JsonLimits | None = None,
         wake: Callable[[], None] | None = None,
-        clock: Clock = read_clock,
     ) -> None:
         kept = Idempotency(int(settings.idempotency_lifetime * _SECOND))
         self.runner = runner
-        self.context = ControlContext(runner, clock, kept)
+        self.context = ControlContext(runner, idempotency=kept)
         reader = RequestReader(types, json_limits or JsonLimits(), settings.max_settings_bytes)
         self.organizations = Organizations(self.context)
         self.projects = Projects(self.context)
@@ -103,9 +101,9 @@ class ControlPlane:
         self.assignments = Assignments(self.context)
         self.access = Access(self.context)
         self.audit = AuditLog(self.context)
-        self.watch = BillingWatch(offers, clock)
+        self.watch = BillingWatch(offers)
         self.resources = GuardedResources(
-            self.context, Resources(types, clock), reader, (self.watch,), wake
+            self.context, Resources(types), reader, (self.watch,), wake
         )
         charging = billing or BillingSettings()
         self.billing = Billing(

@@ -33,14 +33,13 @@ from twinframe.storage.control import ControlSession, ControlTransaction, equal
 
 
 class Organizations:
-    """The tenants. With `open_to_all` every caller may create one, otherwise it needs a grant.
+    """The tenants.
 
     An id is never reused, so that nothing stored about a deleted organization applies to another.
     """
 
-    def __init__(self, context: ControlContext, *, open_to_all: bool = False) -> None:
+    def __init__(self, context: ControlContext) -> None:
         self._context = context
-        self._open_to_all = open_to_all
 
     async def create(
         self,
@@ -62,8 +61,7 @@ class Organizations:
 
         def apply(transaction: ControlTransaction) -> Organization:
             now = self._context.clock()
-            if not self._open_to_all:
-                require_permission(transaction, actor, PLATFORM, "organizations/create", now)
+            require_permission(transaction, actor, PLATFORM, "organizations/create", now)
 
             def create() -> Organization:
                 told = find_time(transaction, now)

@@ -92,13 +92,13 @@ def build_store(name: str, directory: Path) -> ControlStore:
 class World:
     """All use cases of access over one store, and a clock that stands still until moved."""
 
-    def __init__(self, store: ControlStore | None = None, *, open_to_all: bool = False) -> None:
+    def __init__(self, store: ControlStore | None = None) -> None:
         self.store = store or MemoryControlStore()
         self.store.open(RECORD_KINDS)
         self.runner = InlineControlRunner(self.store)
         self.now = START
         self.context = ControlContext(cast("ControlRunner", self.runner), lambda: self.now)
-        self.organizations = Organizations(self.context, open_to_all=open_to_all)
+        self.organizations = Organizations(self.context)
         self.projects = Projects(self.context)
         self.users = Users(self.context)
         self.roles = Roles(self.context)

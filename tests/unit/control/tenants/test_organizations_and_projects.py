@@ -53,8 +53,8 @@ def test_only_who_was_granted_it_creates_organizations(world: World) -> None:
     assert run(world.organizations.list(BOB)).total == 0
 
 
-def test_everybody_creates_organizations_where_that_is_open() -> None:
-    world = World(open_to_all=True)
+def test_who_creates_an_organization_owns_it(world: World) -> None:
+    world.grant(ROOT, PLATFORM, BOB.subject, "organization-creator")
     made = run(world.organizations.create(BOB, " Bob's "))
     assert made.name == "Bob's"
     assert run(world.organizations.list(BOB)).items == (made,)
