@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from twinframe_storage_rdf.storeprocess.frames import Kind
-from twinframe_storage_rdf.storeprocess.running import GRACE, RunningRequests
+from twinframe_storage_rdf.storeprocess.server import GRACE, RunningRequests
 
 READS = (Kind.SELECT, Kind.ASK, Kind.ANSWER)
 

@@ -15,11 +15,11 @@ from twinframe_storage_sqlite.control_session import (
     SqliteControlTransaction,
 )
 from twinframe_storage_sqlite.control_tables import holds_tables, write_tables
-from twinframe_storage_sqlite.control_verify import verify_records
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.opening import FileSchema
 from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.verify import verify_records
 from twinframe_storage_sqlite.writing import FileWriter
 
 CONTROL_ID: Final = 0x5457434C

@@ -1,13 +1,16 @@
-"""Verifies a whole graph file in depth."""
+"""Verifies a whole file in depth: a graph, or control records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from time import monotonic
 from typing import Final
 
 import apsw
+
+from twinframe.storage.control import RecordKind
+from twinframe_storage_sqlite.control_tables import holds_tables, render_table
 
 _LARGEST_REPORT: Final = 100
 _STEPS: Final = 10_000
@@ -50,6 +53,7 @@ _FACTS: Final = """
 SELECT 'meta lacks ' || k.value
 FROM json_each('["instance", "secret", "created", "model_version", "last_position"]') k
 LEFT JOIN meta m ON m.key = k.value WHERE m.value IS NULL"""
+_VERSION: Final = "SELECT value FROM meta WHERE key = 'version'"
 
 
 def verify_graph(connection: apsw.Connection) -> list[str]:
@@ -118,3 +122,30 @@ def _find(connection: apsw.Connection) -> Iterator[str]:
             yield f"{kind}: {name}"
     for (finding,) in connection.execute(_FACTS):
         yield str(finding)
+
+
+def verify_records(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> list[str]:
+    """List faults of the file and its records as `list_faults` does."""
+    return list_faults(connection, _find_in_records(connection, kinds))
+
+
+def _find_in_records(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> Iterator[str]:
+    if not holds_tables(connection, kinds):
+        yield "the tables are not as the kinds of record declare them"
+        return
+    newest = connection.execute(_VERSION).get
+    seen: dict[int, str] = {}
+    for kind in kinds:
+        rows = connection.execute(
+            "SELECT id, version, json_valid(CAST(body AS TEXT)) "  # noqa: S608  (checked names)
+            f"FROM {render_table(kind.name)}"
+        )
+        for record_id, version, is_json in rows:
+            name = f"{kind.name} {record_id!r}"
+            if not is_json:
+                yield f"{name} has a damaged body"
+            if not isinstance(newest, int) or not 0 < version <= newest:
+                yield f"{name} has the version {version}, but the last one given is {newest}"
+            if version in seen:
+                yield f"{name} and {seen[version]} have one version: {version}"
+            seen[version] = name

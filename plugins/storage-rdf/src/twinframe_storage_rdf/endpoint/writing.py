@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, Final, cast
+from xml.sax.saxutils import escape, quoteattr
 
 import pyoxigraph
+from pyoxigraph import BlankNode, Literal, NamedNode
 
 from twinframe.errors import LimitExceeded, QueryTimeout, SparqlInvalid
 from twinframe.storage.triples import RDF_XML, ROWS_XML
-from twinframe_storage_rdf.endpoint.rdf_xml import NOT_XML, write_rdf_xml
+from twinframe_storage_rdf.terms import XSD_STRING
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
 
+
 _READ: Final = 64 * 1024
+_HEAD: Final = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">\n'
+)
+_LOCAL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*\Z")
+NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_BREAKS: Final = {"\r": "&#13;"}
+_PIECE: Final = 64 * 1024
 
 
 def check_deadline(deadline: float) -> None:
@@ -137,3 +149,72 @@ def write_triples(found: Any, media_type: str, out: LimitedWriter) -> None:
         found.serialize(file, format=syntax)
     else:
         pyoxigraph.serialize(found, file, format=syntax)
+
+
+# --- RDF/XML --------------------------------------------------------------------------------------
+
+
+def write_rdf_xml(triples: Iterable[Any]) -> Iterator[bytes]:
+    """Write the library's triples as a document, in pieces and bounded memory.
+
+    NOTE: own code, since libraries write invalid element names for IRIs such as DTMIs.
+
+    SPEC: RDF 1.1 XML Syntax, section 2.2 alone: a description for consecutive triples of a subject,
+    no typed nodes.
+
+    Raises `SparqlInvalid` for a term or a text that XML cannot write; other syntaxes can.
+    """
+    parts, size = [_HEAD], 0
+    last = None
+    for triple in triples:
+        if triple.subject != last:
+            parts.append("" if last is None else "</rdf:Description>\n")
+            parts.append(f"<rdf:Description {_render_name(triple.subject, 'about')}>\n")
+            last = triple.subject
+        parts.append(_render_statement(triple.predicate.value, triple.object))
+        size += len(parts[-1])
+        if size >= _PIECE:
+            yield "".join(parts).encode()
+            parts, size = [], 0
+    parts.append("</rdf:RDF>\n" if last is None else "</rdf:Description>\n</rdf:RDF>\n")
+    yield "".join(parts).encode()
+
+
+def _render_name(term: Any, attribute: str) -> str:
+    """Render the attribute that names an IRI, or the one that names a blank node."""
+    if not isinstance(term, NamedNode | BlankNode):
+        raise SparqlInvalid(f"RDF/XML cannot hold the term {term}.")
+    is_blank = isinstance(term, BlankNode)
+    return f"rdf:{'nodeID' if is_blank else attribute}={_quote(term.value)}"
+
+
+def _render_statement(predicate: str, value: Any) -> str:
+    # NOTE: the longest name that XML allows; the namespace is the rest, and may not be empty.
+    found = _LOCAL.search(predicate, 1)
+    if found is None:
+        raise SparqlInvalid(
+            f"RDF/XML cannot name the predicate {predicate!a}; "
+            "ask for Turtle, N-Triples or JSON-LD."
+        )
+    name, space = found[0], _quote(predicate[: found.start()])
+    start = f"  <p:{name} xmlns:p={space}"
+    if not isinstance(value, Literal):
+        return f"{start} {_render_name(value, 'resource')}/>\n"
+    if value.language:
+        start += f" xml:lang={_quote(value.language)}"
+    elif value.datatype.value != XSD_STRING:
+        start += f" rdf:datatype={_quote(value.datatype.value)}"
+    return f"{start}>{escape(_check(value.value), _BREAKS)}</p:{name}>\n"
+
+
+def _quote(text: str) -> str:
+    return quoteattr(_check(text))
+
+
+def _check(text: str) -> str:
+    found = NOT_XML.search(text)
+    if found is not None:
+        raise SparqlInvalid(
+            f"RDF/XML cannot hold the character {found[0]!a}; ask for Turtle, N-Triples or JSON-LD."
+        )
+    return text
