@@ -211,7 +211,7 @@ def test_without_pyshacl_the_report_says_what_to_install(
 
 def test_a_judge_that_dies_is_an_error_and_leaves_nothing(memory: MemoryStore) -> None:
     with pytest.raises(StorageBusy), judge.start_judge("no triples") as started:
-        started.judge(judge.Batch("", {}))
+        started.judge("", {})
     assert started._process.returncode is not None
 
 
@@ -222,4 +222,4 @@ def test_a_report_that_nobody_reads_ends_its_process(memory: MemoryStore) -> Non
         next(pieces)
         del pieces
     with judge.start_judge("") as started:
-        assert started.judge(judge.Batch("", {})) == []
+        assert started.judge("", {}) == []

@@ -46,8 +46,7 @@ class State:
 
 @dataclass(slots=True)
 class Differences:
-    """Records by key; None means that the record does not exist. `interfaces` maps to direct
-    parents.
+    """Records by key, None where there is none; `interfaces` maps to direct parents.
 
     Events are by position. The numbers are None where they do not differ.
     """
@@ -100,8 +99,7 @@ class Differences:
 
 
 def split_differences(differences: Differences) -> Iterator[Differences]:
-    """Yield the records in parts, each with one large record or several small ones; at least one
-    part.
+    """Yield the records in one or more parts: a large record or several small ones in each.
 
     PERF: a text is rendered and parsed in one step, for which all other threads of a process wait.
     """

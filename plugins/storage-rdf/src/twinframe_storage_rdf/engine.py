@@ -79,8 +79,7 @@ class Engine(ABC):
     @property
     @abstractmethod
     def dialect(self) -> str | None:
-        """Name a dialect that engines with the same answers share, so that one of them is probed
-        for all.
+        """The dialect that engines with the same answers share: one of them is probed for all.
 
         None says that the engine answers SPARQL exactly, errors and types included, as the tests of
         the compiler check.
@@ -108,8 +107,7 @@ class Engine(ABC):
         """
 
     def small_answers(self, most_bytes: int) -> AbstractContextManager[None]:
-        """Raise `CannotRun` for larger answers within the context and this thread, if the engine
-        can tell the size early.
+        """Raise `CannotRun` for larger answers in this thread, if the engine can tell early.
 
         See `GraphSession.small_reads`.
         """
@@ -150,8 +148,7 @@ class Engine(ABC):
 
     @abstractmethod
     def commit(self, change: Change) -> bool:
-        """Apply the change atomically, and durably as far as the engine can; False if the guard
-        failed.
+        """Apply the change atomically, and durably as far as the engine can.
 
         False means that the guard does not hold and nothing was changed. Raises `StorageError` when
         it is unknown whether the change was applied; it is never applied in part.

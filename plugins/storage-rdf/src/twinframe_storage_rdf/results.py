@@ -66,8 +66,7 @@ def parse_pieces(pieces: Generator[bytes]) -> Iterator[Row]:
 
 
 def _find_cut(text: bytearray, start: int) -> int:
-    """Return the position of the last comma between two rows, not before `start`; 0 if there is
-    none.
+    """Return the position of the last comma between two rows from `start` on, or 0.
 
     NOTE: within a text every quote is escaped. So what looks like the end of a row is one, unless
     its first quote is escaped: then it is the end of a text.

@@ -48,8 +48,7 @@ class RdfSession(GraphSession):
         self._records = Records(queries, self._view, cache)
 
     def select(self, text: str) -> Iterator[Row]:
-        """Yield the rows of a compiled SELECT over the data graph, in one state, the snapshot's if
-        any.
+        """Yield the rows of a compiled SELECT in one state, that of the snapshot if any.
 
         Raises `CannotRun` when the engine cannot show that state any more; the evaluator can.
         """

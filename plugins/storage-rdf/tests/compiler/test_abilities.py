@@ -26,10 +26,13 @@ from twinframe_storage_rdf.compiler.probes import (
     ANSWERS,
     PROBES,
     AbilityFinder,
+    Answer,
+    ask,
     load_answers,
     probe,
-    read_answers,
+    write_triples,
 )
+from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.engines.rdflib_engine import RdflibEngine
 from twinframe_storage_rdf.mapping import GraphNames
@@ -79,6 +82,12 @@ def compile_for(text: str, abilities: Abilities) -> str:
 
 
 # --- probes -------------------------------------------------------------------------------------
+
+
+def read_answers(engine: Engine) -> list[Answer | None]:
+    """The engine's answers; None where it refuses."""
+    write_triples(engine)
+    return [ask(engine, each) for each in PROBES]
 
 
 def test_the_known_answers_are_those_of_the_engine_that_the_law_holds() -> None:

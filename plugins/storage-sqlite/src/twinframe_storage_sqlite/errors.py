@@ -53,8 +53,7 @@ def build_error(error: BaseException, file: str) -> TwinframeError:
 
 
 def _build_memory_error() -> TwinframeError:
-    """Return the error for a statement that met the process's memory limit: `LimitExceeded` if it
-    would exceed the limit alone.
+    """Build the error of a statement at the memory limit; `LimitExceeded` if alone too large.
 
     NOTE: its memory is free again when its error arrives. Page caches end at a third of the limit,
     so half of it is free unless other statements use the rest.

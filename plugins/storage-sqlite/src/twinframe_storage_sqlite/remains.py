@@ -40,8 +40,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Committed transactions that SQLite would not replay: `played` frames are valid, then one is
-    not.
+    """Committed transactions that SQLite would not replay: it plays `played` frames.
 
     `transactions` is how many are known to follow; 0 where the frames themselves are missing.
     `copied` is how many frames had been copied into the database, as far as that is known.

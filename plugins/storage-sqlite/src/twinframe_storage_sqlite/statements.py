@@ -97,8 +97,7 @@ class StatementRunner:
             self._look()
 
     def interrupt(self) -> None:
-        """Stop the statements of the present `snapshot`, from any thread: they raise
-        `QueryTimeout`.
+        """Stop the statements of this `snapshot`, from any thread, with `QueryTimeout`.
 
         PERF: SQLite checks this at each row; the deadline is checked only every many rows.
         """
@@ -107,8 +106,7 @@ class StatementRunner:
 
     @contextmanager
     def snapshot(self, deadline: float | None = None) -> Iterator[None]:
-        """Show one state of the graph to all reads inside; an inner snapshot shares the outer
-        one's.
+        """Show one state to all reads inside; an inner snapshot shows the outer one's.
 
         With a deadline, statements that take longer than 4 ms are scheduled in turn with the
         others. So is other work on their rows after 20 ms, at each `check_deadline`.
@@ -230,8 +228,7 @@ class StatementRunner:
         return build_error(error, self.connection.filename)
 
     def _close_open(self) -> None:
-        """End statements that were not read to their end, such as after an error that holds their
-        frames.
+        """End unfinished statements, such as those of an error that holds their frames.
 
         An open one would keep the snapshot: later reads of this connection would see old states.
         """

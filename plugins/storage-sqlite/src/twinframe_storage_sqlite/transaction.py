@@ -107,8 +107,7 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         self._page_bytes: int = self.read_one("PRAGMA page_size")
 
     def measure_content(self) -> int:
-        """Return the bytes of the pages in use in this transaction, without those of the outbox and
-        the log.
+        """The bytes of the pages in use in this transaction, but those of outbox and log.
 
         PERF: 5 us; SQLite keeps the numbers.
         """

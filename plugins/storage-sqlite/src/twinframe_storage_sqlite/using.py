@@ -21,8 +21,7 @@ Settle = Callable[[], None]
 
 
 class UseLock:
-    """Shared between all processes that have the database open, exclusive for its removal or
-    replacement.
+    """Shared by all who have the database open, exclusive for its removal or replacement.
 
     The system frees it when a process ends. One object serves one thread at a time.
     """
@@ -32,8 +31,7 @@ class UseLock:
         self._handle: int | None = None
 
     def share(self, timeout: float, settle: Settle) -> None:
-        """Take the lock shared. Raises `StorageBusy` while another process holds it exclusively for
-        long.
+        """Take the lock shared. Raises `StorageBusy` after `timeout` seconds.
 
         The first holder has it exclusively while `settle` runs, and raises what `settle` raises:
         the next process is the first then.

@@ -80,8 +80,7 @@ class Abilities:
             raise CannotRun(f"This server is not exact about {', '.join(sorted(missing))}.")
 
     def check_column(self, kinds: int, *, is_computed: bool) -> None:
-        """Raise `CannotRun` when a result may be of a type that the engine does not return
-        unchanged.
+        """Raise `CannotRun` for a result of a type that the engine does not return unchanged.
 
         `is_computed`: an integer is a count, so it is not one that was stored or sent.
         """

@@ -245,29 +245,32 @@ class Template:
 
         Raises `CannotRun` if SPARQL has none for one of them.
         """
-        texts = []
-        for part in self.parts:
-            match part:
-                case str():
-                    texts.append(part)
-                case Open(source=source, render=render):
-                    texts.append(render(read_parameter(parameters, str(source.name))))
-                case OpenModels(models=models):
-                    texts.append(part.render([render_iri(each) for each in find_models(models)]))
-        return "".join(texts)
+        return self._fill(
+            lambda each: each.render(read_parameter(parameters, str(each.source.name))),
+            lambda each: [render_iri(iri) for iri in find_models(each.models)],
+        )
 
     def render_shown(self) -> str:
         """Render the text for display: `$name` for parameters, the test for interfaces."""
+
+        def show(each: Open) -> str:
+            name = str(each.source.name)
+            return "" if name.startswith(HIDDEN) else f"${name}"
+
+        return self._fill(show, lambda each: [f"$models[{each.models.shown}]"])
+
+    def _fill(
+        self, render: Callable[[Open], str], list_models: Callable[[OpenModels], Sequence[str]]
+    ) -> str:
         texts = []
         for part in self.parts:
             match part:
                 case str():
                     texts.append(part)
-                case Open(source=source):
-                    name = str(source.name)
-                    texts.append("" if name.startswith(HIDDEN) else f"${name}")
-                case OpenModels(models=models):
-                    texts.append(part.render([f"$models[{models.shown}]"]))
+                case Open():
+                    texts.append(render(part))
+                case OpenModels():
+                    texts.append(part.render(list_models(part)))
         return "".join(texts)
 
 

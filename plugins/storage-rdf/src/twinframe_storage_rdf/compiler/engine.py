@@ -261,8 +261,7 @@ def _find_key(query: Query, select: Select) -> str | None:
 
 
 def _build_page(select: Select, query: Query, key: str) -> tuple[Select, str]:
-    """Build the page of a scan in the order of places and keys; return the variable of its places
-    too.
+    """Build the page of a scan in the order of places and keys; also return their variable.
 
     Documents are read only for the rows of the page.
     """

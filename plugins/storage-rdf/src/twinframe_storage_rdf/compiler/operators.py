@@ -296,8 +296,7 @@ class PlanCompiler:
         return result
 
     def _guard_keys(self, select: Select, terms: list[Term]) -> None:
-        """Guard grouping keys. SPEC: openCypher 9: 1 and 1.0 are one group; in SPARQL they are two
-        terms.
+        """SPEC: openCypher 9: 1 and 1.0 are one group; in SPARQL they are two terms.
 
         Lists and maps are texts here, which differ where their values are equivalent.
         """

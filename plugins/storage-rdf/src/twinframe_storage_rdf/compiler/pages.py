@@ -76,8 +76,7 @@ def _has_equality(predicate: Expression | None) -> bool:
 def render_start(
     place: str, key: str, after: str | None, first: int = 0, width: int | None = None
 ) -> str:
-    """Render the restriction of a scan to the twins after the id `after`, from the place `first`
-    on.
+    """Restrict a scan to the twins after the id `after`, from the place `first` on.
 
     `place` and `key` are variables; `width` is the number of places, None for all.
     """

@@ -408,18 +408,17 @@ _FOUND: Final[dict[str, Abilities]] = {}
 
 
 def probe(engine: Engine) -> tuple[Abilities, bool]:
-    """Return the abilities whose probes the engine answers correctly, and whether the result is
-    lasting.
+    """Return the abilities whose probes are answered correctly, and whether that is lasting.
 
     It is not lasting if a probe got no answer: the reason may pass.
     """
-    _write_triples(engine)
+    write_triples(engine)
     proven, failed, is_sure = set[str](), set[str](), True
     for each, answer in zip(PROBES, load_answers(), strict=True):
         if failed.issuperset(each.about):
             continue
         try:
-            given = _ask(engine, each)
+            given = ask(engine, each)
         except StorageBusy:
             given, is_sure = None, False
         if given == answer:
@@ -438,13 +437,8 @@ def load_answers() -> list[Answer]:
     return found
 
 
-def read_answers(engine: Engine) -> list[Answer | None]:
-    """Return the engine's answers; None where it refuses."""
-    _write_triples(engine)
-    return [_ask(engine, each) for each in PROBES]
-
-
-def _ask(engine: Engine, each: Probe) -> Answer | None:
+def ask(engine: Engine, each: Probe) -> Answer | None:
+    """Return the engine's answer; None where it refuses."""
     try:
         rows = [[*map(_render_cell, row)] for row in engine.select(each.render())]
     except StorageBusy:
@@ -460,7 +454,8 @@ def _render_cell(cell: Term) -> list[str]:
     return [type(cell).__name__, str(cell) if isinstance(cell, str) else repr(cell)]
 
 
-def _write_triples(engine: Engine) -> None:
+def write_triples(engine: Engine) -> None:
+    """Write the triples that the probes are about."""
     marker: Triple = (_GRAPH, v.WRITE_ID, uuid.uuid4().hex)
     guard = Guard(_GRAPH, _GRAPH, v.WRITE_ID, None)
     engine.commit(Change(guard, marker, [], [(_GRAPH, [marker, *_TRIPLES])]))

@@ -112,8 +112,7 @@ class Select:
     def build_wrapped(
         self, names: Iterable[str] | None = None, *, extra: Sequence[str] = (), page: str = ""
     ) -> Select:
-        """Build a new open SELECT over the rows of this one, with the variables `names` (None:
-        all).
+        """Build an open SELECT over the rows of this one, with the variables `names` (None: all).
 
         `extra` are more SPARQL variables that it has; `page` is appended to this one.
         """

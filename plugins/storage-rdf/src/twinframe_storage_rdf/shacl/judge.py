@@ -41,14 +41,6 @@ class Violation:
     shape: Iri
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Triples as N-Triples, and the nodes that each shape is for."""
-
-    triples: str
-    targets: Mapping[str, Sequence[str]]
-
-
 class Judge:
     """A running process that has loaded the shapes."""
 
@@ -57,9 +49,12 @@ class Judge:
         self._input = cast("IO[bytes]", process.stdin)
         self._output = cast("IO[bytes]", process.stdout)
 
-    def judge(self, batch: Batch) -> list[Violation]:
-        """Return the violations. Raises `StorageBusy` when the process cannot answer."""
-        self.send({"triples": batch.triples, "targets": batch.targets})
+    def judge(self, triples: str, targets: Mapping[str, Sequence[str]]) -> list[Violation]:
+        """Return the violations in triples (N-Triples) by the nodes that each shape is for.
+
+        Raises `StorageBusy` when the process cannot answer.
+        """
+        self.send({"triples": triples, "targets": targets})
         return [_build_violation(found) for found in orjson.loads(self._read_line())]
 
     def send(self, document: object) -> None:

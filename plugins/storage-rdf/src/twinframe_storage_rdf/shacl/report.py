@@ -5,7 +5,7 @@ SPEC: Shapes Constraint Language (SHACL), W3C 20 July 2017, section 3.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
@@ -16,7 +16,7 @@ from twinframe.storage.base import GraphSession, RelationshipRecord, TwinRecord
 from twinframe.storage.triples import N_TRIPLES, REPORT_JSON, Syntax
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.mapping import GraphNames, Triple, build_edge_triple, build_twin_triples
-from twinframe_storage_rdf.shacl.judge import Batch, Violation, check_installed, start_judge
+from twinframe_storage_rdf.shacl.judge import Violation, check_installed, start_judge
 from twinframe_storage_rdf.terms import Iri, OtherLiteral, Term
 from twinframe_storage_rdf.triples.nodes import Node, find_ancestors, iterate_models
 from twinframe_storage_rdf.triples.shapes import build_shapes
@@ -75,7 +75,7 @@ def _iterate_departures(
     with start_judge(shapes.decode()) as judge:
         for batch in iterate_batches(session):
             session.check_deadline()
-            for departure in (*judge.judge(builder.build(batch)), *_find_overfull(batch)):
+            for departure in (*judge.judge(*builder.build(batch)), *_find_overfull(batch)):
                 counts.results += 1
                 yield departure
             counts.twins += len(batch.twins)
@@ -220,7 +220,7 @@ class BatchBuilder:
             for ancestor in ancestors
         ]
 
-    def build(self, batch: TwinBatch) -> Batch:
+    def build(self, batch: TwinBatch) -> tuple[str, Mapping[str, Sequence[str]]]:
         """Build a batch that validates each twin by the shapes of its model and ancestors."""
         targets: dict[str, list[str]] = {}
         triples: list[Triple] = [*self._classes, *batch.edges]
@@ -230,7 +230,7 @@ class BatchBuilder:
             triples += (t for t in build_twin_triples(self._names, twin) if t[1] not in _UNSEEN)
         triples += self._read_targets(batch)
         text = b"".join(write_nodes([[triple] for triple in triples], N_TRIPLES, self._names.data))
-        return Batch(text.decode(), targets)
+        return text.decode(), targets
 
     def _find_shapes(self, model_id: str) -> list[str]:
         models = {model_id, *self._ancestors.get(model_id, ())} & self._stored

@@ -186,8 +186,7 @@ class ProcessEngine(Engine):
 
     @contextmanager
     def alone(self, timeout: float) -> Iterator[None]:
-        """Hold the store while no process and no client uses it. Raises `StorageBusy` after
-        `timeout`.
+        """Hold the store while nobody uses it. Raises `StorageBusy` after `timeout`.
 
         The engine is not open here, and cannot be opened meanwhile.
         """

@@ -136,8 +136,7 @@ class RunningRequests:
             )
 
     def is_forsaken(self, now: float) -> bool:
-        """Return whether a read runs on without a client, and ending the process would lose no
-        answer.
+        """Return whether a read runs on without a client, and ending would lose no answer.
 
         Clients repeat writes, and reads that began just now, at the next process. For requests that
         they do not repeat, or that took long already, the process waits, up to the read's deadline.
@@ -378,8 +377,7 @@ class StoreServer:
             self._leave(connection)
 
     def _must_reopen(self) -> bool:
-        """Return whether the next process must take over after a write failed for lack of disk
-        space.
+        """Return whether the next process must take over from this one, whose disk was full.
 
         NOTE: the store accepts no write until it is reopened, which itself needs space. Until there
         is some, this process goes on answering reads.

@@ -69,41 +69,24 @@ def _join(texts: Iterator[str]) -> Iterator[bytes]:
 _render_name = lru_cache(maxsize=_PREFERRED)(render_iri)  # PERF: the same few in every node
 
 
-# --- line by line ---------------------------------------------------------------------------------
-
-
-def _write_n_triples(nodes: Iterable[Node], _graph: Iri, _prefixes: Prefixes) -> Iterator[str]:
+def _write_lines(nodes: Iterable[Node], end: str) -> Iterator[str]:
     for node in nodes:
         subject = render_iri(node[0][0])
         for _, predicate, value in node:
-            yield f"{subject} {_render_name(predicate)} {render_term(value)} .\n"
-
-
-def _write_n_quads(nodes: Iterable[Node], graph: Iri, _prefixes: Prefixes) -> Iterator[str]:
-    name = render_iri(graph)
-    for node in nodes:
-        subject = render_iri(node[0][0])
-        for _, predicate, value in node:
-            yield f"{subject} {_render_name(predicate)} {render_term(value)} {name} .\n"
+            yield f"{subject} {_render_name(predicate)} {render_term(value)}{end}"
 
 
 # --- Turtle ---------------------------------------------------------------------------------------
 
 
-def _write_turtle(nodes: Iterable[Node], _graph: Iri, prefixes: Prefixes) -> Iterator[str]:
-    yield _render_prefixes(prefixes)
-    shorten = _build_shortener(prefixes)
+def _write_turtle(
+    nodes: Iterable[Node], prefixes: Prefixes, start: str = "", end: str = ""
+) -> Iterator[str]:
+    yield _render_prefixes(prefixes) + start
+    shorten = _build_shortener(prefixes, render_iri)
     for node in nodes:
         yield _render_node(node, shorten)
-
-
-def _write_trig(nodes: Iterable[Node], graph: Iri, prefixes: Prefixes) -> Iterator[str]:
-    yield _render_prefixes(prefixes)
-    yield f"{render_iri(graph)} {{\n"
-    shorten = _build_shortener(prefixes)
-    for node in nodes:
-        yield _render_node(node, shorten)
-    yield "}\n"
+    yield end
 
 
 def _render_prefixes(prefixes: Prefixes) -> str:
@@ -136,12 +119,12 @@ def _render_short(value: Term, shorten: Callable[[str], str]) -> str:
     return render_term(value)
 
 
-def _build_shortener(prefixes: Prefixes) -> Callable[[str], str]:
-    """Return a function that abbreviates IRIs to prefixed names where possible."""
+def _build_shortener(prefixes: Prefixes, render: Callable[[str], str]) -> Callable[[str], str]:
+    """Return a function that abbreviates IRIs to prefixed names, or else renders them."""
 
     @lru_cache(maxsize=_PREFERRED)  # PERF: predicates come with every node
     def shorten(iri: str) -> str:
-        return _compact(iri, prefixes) or render_iri(iri)
+        return _compact(iri, prefixes) or render(iri)
 
     return shorten
 
@@ -156,14 +139,10 @@ def _compact(iri: str, prefixes: Prefixes) -> str | None:
 # --- JSON-LD --------------------------------------------------------------------------------------
 
 
-def _write_json_ld(nodes: Iterable[Node], _graph: Iri, prefixes: Prefixes) -> Iterator[str]:
+def _write_json_ld(nodes: Iterable[Node], prefixes: Prefixes) -> Iterator[str]:
     context = orjson.dumps(dict(prefixes)).decode()
     yield f'{{"@context":{context},"@graph":[\n'
-
-    @lru_cache(maxsize=_PREFERRED)
-    def shorten(iri: str) -> str:
-        return _compact(iri, prefixes) or str(iri)
-
+    shorten = _build_shortener(prefixes, str)
     separator = ""
     for node in nodes:
         yield separator + orjson.dumps(_build_object(node, shorten)).decode()
@@ -206,9 +185,11 @@ def _build_value(value: Term, shorten: Callable[[str], str]) -> Any:
 
 
 _WRITERS: Final[Mapping[Syntax, Callable[[Iterable[Node], Iri, Prefixes], Iterator[str]]]] = {
-    TURTLE: _write_turtle,
-    TRIG: _write_trig,
-    N_TRIPLES: _write_n_triples,
-    N_QUADS: _write_n_quads,
-    JSON_LD: _write_json_ld,
+    TURTLE: lambda nodes, _, prefixes: _write_turtle(nodes, prefixes),
+    TRIG: lambda nodes, graph, prefixes: _write_turtle(
+        nodes, prefixes, f"{render_iri(graph)} {{\n", "}\n"
+    ),
+    N_TRIPLES: lambda nodes, *_: _write_lines(nodes, " .\n"),
+    N_QUADS: lambda nodes, graph, _: _write_lines(nodes, f" {render_iri(graph)} .\n"),
+    JSON_LD: lambda nodes, _, prefixes: _write_json_ld(nodes, prefixes),
 }
