@@ -204,7 +204,6 @@ class PostgresDialect(Dialect):
 
     def render_equal_nested(self, left: Term, right: Term, *, wanted: bool) -> str:
         """Leave the equality of lists and maps to the evaluator."""
-        del wanted
         if left.tag is None and right.tag is None:
             raise CannotRun("Equality of lists or maps.")
         return self.render_trap("equality of lists or maps", k.BOOLEAN)
@@ -229,7 +228,6 @@ class PostgresDialect(Dialect):
         self, left: Term, operator: str, right: Term, bindings: Bindings, *, wanted: bool
     ) -> str:
         """Call functions that compare characters."""
-        del bindings
         text, part = self.read(left, k.STRING), self.read(right, k.STRING)
         test = {
             "STARTS WITH": f"starts_with({text}, {part})",
@@ -242,7 +240,6 @@ class PostgresDialect(Dialect):
         self, item: Term, members: Term, bindings: Bindings, *, wanted: bool
     ) -> str:
         """Compare keys with those of the elements."""
-        del bindings
         if not members.kinds & k.LIST or item.kinds & k.ENTITIES:
             raise CannotRun("The operator IN over other values than scalars and lists.")
         array = self.read(members, k.LIST)
@@ -264,15 +261,6 @@ class PostgresDialect(Dialect):
         return render_whole(test, item, members, self)
 
     # --- orders and aggregates ------------------------------------------------------------------
-
-    def render_rank(self, term: Term) -> str:
-        """Render the rank of a JSON value's type."""
-        trap = self.render_trap("an order of lists or maps", k.INTEGER)
-        return (
-            f"CASE {term.tag} WHEN 'text' THEN 5 WHEN 'true' THEN 6 WHEN 'false' THEN 6"
-            f" WHEN 'integer' THEN 7 WHEN 'real' THEN 7"
-            f" WHEN 'array' THEN {trap} WHEN 'object' THEN {trap} ELSE 9 END"
-        )
 
     def list_sort_keys(self, term: Term) -> Sequence[str]:
         """A key for each class: within one rank all others are NULL, or equal."""
@@ -328,11 +316,9 @@ class PostgresDialect(Dialect):
 
     def render_version(self, version: str) -> tuple[str, str]:
         """Render the digits that a text begins with, and those after the point behind them."""
-        major, minor = r"'^(\d+)'", r"'^\d+\.(\d+)'"
-        parts = (
-            f"coalesce(substring({version} from {each})::bigint, 0)" for each in (major, minor)
-        )
-        return next(parts), next(parts)
+        major = f"substring({version} from '^([0-9]+)')::bigint"
+        minor = f"substring({version} from '^[0-9]+[.]([0-9]+)')::bigint"
+        return f"coalesce({major}, 0)", f"coalesce({minor}, 0)"
 
     def render_set(self, row: str) -> str:
         """Render an array of one row id."""

@@ -46,14 +46,15 @@ LANGUAGE sql IMMUTABLE STRICT AS $$
   END
 $$;
 
--- A float as a number that compares exactly with integers: below 2^53 its shortest spelling does, up to
--- 2^63 it is an integer of 64 bits, beyond there are no integers to compare it with.
+-- A float as a number that compares exactly with integers: below 2^53 its shortest spelling does, within
+-- 64 bits it is an integer itself, beyond there are no integers to compare it with.
 CREATE FUNCTION twinframe_exact(value float8) RETURNS numeric
 LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 BEGIN
   IF abs(value) = 'Infinity' THEN
     RAISE EXCEPTION USING MESSAGE = 'twinframe cannot run: a comparison of an infinity';
-  ELSIF abs(value) >= 9007199254740992 AND abs(value) < 9223372036854775808 THEN
+  ELSIF abs(value) >= 9007199254740992 AND value >= -9223372036854775808
+    AND value < 9223372036854775808 THEN
     RETURN value::bigint::numeric;
   END IF;
   RETURN value::text::numeric;

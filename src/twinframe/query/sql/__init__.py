@@ -25,8 +25,7 @@ from twinframe.query.sql.dialect import Carry, Dialect
 from twinframe.query.sql.entities import compile_member
 from twinframe.query.sql.extensions import Compiler, Compilers, Extensions
 from twinframe.query.sql.grouping import Groups, render_group_key
-from twinframe.query.sql.operators import compile_plan
-from twinframe.query.sql.results import build_columns, read_column
+from twinframe.query.sql.operators import build_columns, compile_plan, read_column
 from twinframe.query.sql.scans import find_key
 from twinframe.query.sql.select import Page, Select, build_column
 from twinframe.query.sql.term import (

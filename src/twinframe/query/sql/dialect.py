@@ -84,7 +84,6 @@ class Dialect(ABC):
 
     def render_given(self, placeholder: str, kinds: int) -> str:
         """Render a bound value of `kinds`; a boolean was bound as 0 or 1, a list as JSON text."""
-        del kinds
         return placeholder
 
     # --- values ---------------------------------------------------------------------------------
@@ -107,7 +106,6 @@ class Dialect(ABC):
 
     def read(self, term: Term, kind_class: int) -> str:
         """Render the native value of a term of `kind_class`; NULL or anything for another value."""
-        del kind_class
         return term.value
 
     def read_plain(self, term: Term) -> str:
@@ -203,9 +201,14 @@ class Dialect(ABC):
 
     # --- orders and aggregates ------------------------------------------------------------------
 
-    @abstractmethod
     def render_rank(self, term: Term) -> str:
         """Render the rank of a value's type in Cypher's order: string, boolean, number, null."""
+        trap = self.render_trap("an order of lists or maps", k.INTEGER)
+        return (
+            f"CASE {term.tag} WHEN 'text' THEN 5 WHEN 'true' THEN 6 WHEN 'false' THEN 6"
+            f" WHEN 'integer' THEN 7 WHEN 'real' THEN 7"
+            f" WHEN 'array' THEN {trap} WHEN 'object' THEN {trap} ELSE 9 END"
+        )
 
     @abstractmethod
     def list_sort_keys(self, term: Term) -> Sequence[str]:

@@ -145,20 +145,10 @@ class ExpressionCompiler:
         source = self.compile_term(expression.source)
         if source.kinds == k.NULL:
             return NULL_TERM
-        match expression:
-            case ListComprehension():
-                return self.extensions.compile_comprehension(
-                    expression, source, self._select, self._open
-                )
-            case Quantifier():
-                return self.extensions.compile_quantifier(
-                    expression, source, self._select, self._open
-                )
-            case Reduce():
-                initial = self.compile_term(expression.initial)
-                return self.extensions.compile_reduce(
-                    expression, source, initial, self._select, self._open
-                )
+        initial = self.compile_term(expression.initial) if isinstance(expression, Reduce) else None
+        return self.extensions.compile_elements(
+            expression, source, initial, self._select, self._open
+        )
 
     def _open(self, select: Select) -> ExpressionCompiler:
         return ExpressionCompiler(select, self.extensions, self._compile_subplan)

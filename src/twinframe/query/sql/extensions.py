@@ -60,40 +60,34 @@ class Extensions:
 
         It may change `select` then.
         """
-        del select, keys, calls
         return None
 
     def open_groups(
         self, select: Select, keys: Iterable[Term], calls: Sequence[AggregateCall]
     ) -> Groups:
         """Return the rows of an open SELECT, ready to be grouped."""
-        del keys, calls
         return PlainGroups(select)
 
     def join_list(self, term: Term, select: Select) -> Term:
         """Join the elements of a list to `select`; return the element of each row. Another value
         than a list is one row.
         """
-        del term, select
         decline("The operator Unwind")
 
     def compile_collected(self, term: Term, select: Select) -> Term:
         """The list of the values that `term` has in the rows of `select`, in a subquery."""
-        del term, select
         decline("A pattern comprehension")
 
     def compile_collect(
         self, term: Term, order_by: Sequence[str], carry: Carry, *, distinct: bool
     ) -> Term:
         """The aggregate `collect`; `order_by` is the order of the rows."""
-        del term, order_by, carry, distinct
         decline("The aggregate collect()")
 
     def render_time_order(
         self, call: FunctionCall, subject: Term, bindings: Bindings, *, descending: bool
     ) -> list[str]:
         """Render the sort keys for a call of `STORED_TIME`."""
-        del call, subject, bindings, descending
         decline("An order of stored times")
 
     def build_column(self, term: Term) -> Column:
@@ -107,83 +101,58 @@ class Extensions:
 
     def compile_arithmetic(self, left: Term, operator: str, right: Term) -> Term:
         """`left + right` and the same for `- * / %`."""
-        del left, right
         decline(f"The operator {operator}")
 
     def compile_minus(self, operand: Term) -> Term:
         """`-operand`."""
-        del operand
         decline("The operator -")
 
     def compile_call(self, name: str, arguments: Sequence[Term]) -> Term:
         """A function that is no test, and none of entities."""
-        del arguments
         decline(f"The function {name}()")
 
     def render_length(self, path: str) -> str:
         """Render the number of relationships of a path, which is a list of row ids."""
-        del path
         decline("length() of a path")
 
     # --- lists and maps -------------------------------------------------------------------------
 
     def build_list(self, items: tuple[Term, ...]) -> Term:
         """A list literal: its items stay known."""
-        del items
         decline("A list of computed values")
 
     def build_map(self, entries: tuple[tuple[str, Term], ...]) -> Term:
         """A map literal: its entries stay known."""
-        del entries
         decline("A map")
 
     def compile_named_member(self, subject: Term, name: Term, bindings: Bindings) -> Term:
         """`subject[name]` for a bound name."""
-        del subject, name, bindings
         decline("A member by a computed name")
 
     def compile_element(self, subject: Term, position: Term, select: Select) -> Term:
         """`subject[position]` of a list."""
-        del subject, position, select
         decline("A subscript")
 
     def compile_slice(self, subject: Term, start: Term | None, end: Term | None) -> Term:
         """`subject[start..end]`."""
-        del subject, start, end
         decline("A slice")
 
-    def compile_comprehension(
-        self, expression: ListComprehension, source: Term, outer: Select, compilers: Compilers
+    def compile_elements(
+        self,
+        expression: ListComprehension | Quantifier | Reduce,
+        source: Term,
+        initial: Term | None,
+        outer: Select,
+        compilers: Compilers,
     ) -> Term:
-        """`[variable IN source WHERE predicate | projection]`."""
-        del expression, source, outer, compilers
-        decline("A list comprehension")
-
-    def compile_quantifier(
-        self, expression: Quantifier, source: Term, outer: Select, compilers: Compilers
-    ) -> Term:
-        """`all|any|none|single(variable IN source WHERE predicate)`."""
-        del source, outer, compilers
-        decline(f"The function {expression.kind.value}()")
+        """A comprehension, a quantifier, or `reduce`, which has an `initial` accumulator."""
+        decline("An expression over the elements of a list")
 
     def compile_some(
         self, expression: Quantifier, source: Term, outer: Select, compilers: Compilers
     ) -> str:
         """`any(...)` as SQL that is 1 exactly when it is true."""
-        del source, outer, compilers
         decline(f"The function {expression.kind.value}()")
-
-    def compile_reduce(
-        self,
-        expression: Reduce,
-        source: Term,
-        initial: Term,
-        outer: Select,
-        compilers: Compilers,
-    ) -> Term:
-        """`reduce(accumulator = initial, variable IN source | step)`."""
-        del expression, source, initial, outer, compilers
-        decline("The function reduce()")
 
 
 def decline(what: str) -> NoReturn:

@@ -40,6 +40,7 @@ from twinframe.query.evaluate.constants import compile_constant
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.aggregates import compile_aggregate
 from twinframe.query.sql.bindings import Source, build_count
+from twinframe.query.sql.columns import Column
 from twinframe.query.sql.expressions import ExpressionCompiler
 from twinframe.query.sql.extensions import Extensions
 from twinframe.query.sql.grouping import Groups, PlainGroups
@@ -68,13 +69,26 @@ _LONG = 1_000
 
 
 def compile_plan(query: Query, parameters: Mapping[str, Value], extensions: Extensions) -> Select:
-    """Compile a whole query to the outermost SELECT of a statement; `results` builds its columns.
+    """Compile a whole query to the outermost SELECT of a statement.
 
     Of `parameters` only names and types are used.
     """
     kinds = {name: _find_kind(value) for name, value in parameters.items()}
     statement = Statement(extensions.dialect, parameter_kinds=kinds, names=find_needed(query))
     return PlanCompiler(statement, extensions).compile(query.root)
+
+
+def read_column(select: Select, name: str) -> Term:
+    """Return the term of the result column `name`."""
+    term = select.scope.get(name)
+    if term is None:
+        raise CannotRun(f"The column {name}.")
+    return select.refine(term)
+
+
+def build_columns(query: Query, select: Select, extensions: Extensions) -> tuple[Column, ...]:
+    """The columns of `query`, in order."""
+    return tuple(extensions.build_column(read_column(select, name)) for name in query.columns)
 
 
 def _find_kind(value: Value) -> int:

@@ -17,7 +17,7 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
-from twinframe.query.sql import Compiler, Compilers, Select, Term, build_column
+from twinframe.query.sql import NULL_TERM, Compiler, Compilers, Select, Term, build_column
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.dialect import DIALECT
 from twinframe_storage_sqlite.compiler.elements import (
@@ -34,7 +34,24 @@ from twinframe_storage_sqlite.compiler.lists import LONGEST_LIST
 _ROUNDS = 4
 
 
-def compile_comprehension(
+def compile_elements(
+    expression: ListComprehension | Quantifier | Reduce,
+    source: Term,
+    initial: Term | None,
+    outer: Select,
+    compilers: Compilers,
+) -> Term:
+    """A comprehension, a quantifier, or `reduce`, which has an `initial` accumulator."""
+    match expression:
+        case ListComprehension():
+            return _compile_comprehension(expression, source, outer, compilers)
+        case Quantifier():
+            return _compile_quantifier(expression, source, outer, compilers)
+        case Reduce():
+            return _compile_reduce(expression, source, initial or NULL_TERM, outer, compilers)
+
+
+def _compile_comprehension(
     expression: ListComprehension, source: Term, outer: Select, compilers: Compilers
 ) -> Term:
     """`[variable IN source WHERE predicate | projection]`."""
@@ -66,7 +83,7 @@ _DECISIONS = {
 }
 
 
-def compile_quantifier(
+def _compile_quantifier(
     expression: Quantifier, source: Term, outer: Select, compilers: Compilers
 ) -> Term:
     """`all|any|none|single(variable IN source WHERE predicate)`."""
@@ -103,7 +120,7 @@ def _open_elements(
 # --- reduce -------------------------------------------------------------------------------------
 
 
-def compile_reduce(
+def _compile_reduce(
     expression: Reduce, source: Term, initial: Term, outer: Select, compilers: Compilers
 ) -> Term:
     """Compile `reduce(accumulator = initial, variable IN source | step)`.

@@ -45,7 +45,6 @@ class SqliteDialect(Dialect):
 
     def render_trap(self, reason: str, kinds: int = k.NULL) -> str:
         """Render a trap, which has no type in SQLite."""
-        del kinds
         return guards.render_trap(reason)
 
     def render_placeholder(self, name: str) -> str:
@@ -73,15 +72,10 @@ class SqliteDialect(Dialect):
         return compile_in_list(item, members, bindings, self, wanted=wanted)
 
     def render_rank(self, term: Term) -> str:
-        """Render the rank of a JSON value's type."""
+        """Render the rank of the storage class where a term has no JSON type."""
         if term.tag is None:
             return f"CASE typeof({term.value}) WHEN 'text' THEN 5 WHEN 'null' THEN 9 ELSE 7 END"
-        trap = guards.render_trap("an order of lists or maps")
-        return (
-            f"CASE {term.tag} WHEN 'text' THEN 5 WHEN 'true' THEN 6 WHEN 'false' THEN 6"
-            f" WHEN 'integer' THEN 7 WHEN 'real' THEN 7"
-            f" WHEN 'array' THEN {trap} WHEN 'object' THEN {trap} ELSE 9 END"
-        )
+        return super().render_rank(term)
 
     def list_sort_keys(self, term: Term) -> Sequence[str]:
         """The native value, which SQLite orders within each type."""

@@ -31,10 +31,8 @@ class SqliteExtensions(Extensions):
     compile_named_member = staticmethod(maps.compile_named_member)
     compile_element = staticmethod(lists.compile_element)
     compile_slice = staticmethod(lists.compile_slice)
-    compile_comprehension = staticmethod(comprehensions.compile_comprehension)
-    compile_quantifier = staticmethod(comprehensions.compile_quantifier)
+    compile_elements = staticmethod(comprehensions.compile_elements)
     compile_some = staticmethod(comprehensions.compile_some)
-    compile_reduce = staticmethod(comprehensions.compile_reduce)
 
     def open_groups(
         self, select: Select, keys: Iterable[Term], calls: Sequence[AggregateCall]

@@ -12,7 +12,7 @@ from twinframe.query.engine import CannotRun
 from twinframe.query.sql import NULL_TERM, Term, check_path
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.json_terms import read_as
+from twinframe_storage_sqlite.compiler.json_terms import read_as, render_unless_null
 from twinframe_storage_sqlite.compiler.lists import (
     compile_head,
     compile_last,
@@ -37,9 +37,7 @@ def _compile_size(arguments: Sequence[Term]) -> Term:
         value = f"json_array_length({term.value})"
         return Term(k.INTEGER | nullable, value, assumed=term.assumed)
     if not term.kinds & ~(k.MAP | k.NULL):
-        count = f"(SELECT count(*) FROM json_each({term.value}))"
-        if nullable:
-            count = f"CASE WHEN {term.value} IS NOT NULL THEN {count} END"
+        count = render_unless_null(term, f"(SELECT count(*) FROM json_each({term.value}))")
         return Term(k.INTEGER | nullable, count, assumed=term.assumed)
     if term.tag is not None and term.kinds & k.LIST:
         array = f"CASE WHEN {term.tag} = 'array' THEN json_array_length({term.value})"
@@ -65,9 +63,7 @@ def _build_parts(name: str, first: int, kind: int) -> Callable[[Sequence[Term]],
             "(SELECT json_group_array(e.value ORDER BY e.key)"
             f" FROM json_each({term.value}) AS e WHERE e.key % 2 = {first})"
         )
-        if term.kinds & k.NULL:
-            parts = f"CASE WHEN {term.value} IS NOT NULL THEN {parts} END"
-        return Term(k.LIST | term.kinds & k.NULL, parts, elements=kind)
+        return Term(k.LIST | term.kinds & k.NULL, render_unless_null(term, parts), elements=kind)
 
     return compile_parts
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from twinframe.query.engine import CannotRun
-from twinframe.query.sql import Member, Term, check_path, read_owner
+from twinframe.query.sql import Member, Term, check_path, read_table
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.lets import build_let
@@ -105,15 +105,16 @@ def render_json(term: Term) -> str:
         return term.json
     known = term.kinds & ~k.NULL
     if known == k.PATH:
-        return _render_path_json(term)
+        return render_path_parts(term, "json(t.document)", "json(t.document)")
     if known == k.BOOLEAN:
         return f"CASE {term.value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+    if known == k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
+        absent = "json(coalesce(json(t.document), 'null'))"
+        return render_entities(term, absent if term.elements & k.NULL else "json(t.document)")
     if known in (k.LIST, k.MAP):
-        return _render_list_json(term) if known == k.LIST else term.value
-    if known == k.NODE:
-        return f"json({read_owner(term).read_table(k.NODE, term.value)}.document)"
-    if known == k.RELATIONSHIP:
-        return f"json({read_owner(term).read_table(k.RELATIONSHIP, term.value)}.document)"
+        return term.value
+    if known in (k.NODE, k.RELATIONSHIP):
+        return f"json({read_table(term)}.document)"
     if known & k.FLOAT and not term.finite:
         # SPEC: JSON has no infinity; `twinframe.model.rendering` names it.
         return (
@@ -123,30 +124,30 @@ def render_json(term: Term) -> str:
     return f"json_quote({term.value})"
 
 
-def _render_path_json(term: Term) -> str:
-    document = (
-        "CASE e.key % 2 WHEN 0 THEN (SELECT json(t.document) FROM twin AS t WHERE t.id = e.value)"
-        " ELSE (SELECT json(t.document) FROM relationship AS t WHERE t.id = e.value) END"
+def render_path_parts(term: Term, node: str, relationship: str) -> str:
+    """Render the JSON array of a path's parts, each as JSON of its row `t`."""
+    part = (
+        f"CASE e.key % 2 WHEN 0 THEN (SELECT {node} FROM twin AS t WHERE t.id = e.value)"
+        f" ELSE (SELECT {relationship} FROM relationship AS t WHERE t.id = e.value) END"
     )
-    group = f"json_group_array(json({document}) ORDER BY e.key)"
-    text = f"(SELECT {group} FROM json_each({term.value}) AS e)"
-    return f"CASE WHEN {term.value} IS NOT NULL THEN {text} END" if term.kinds & k.NULL else text
+    group = f"json_group_array(json({part}) ORDER BY e.key)"
+    return render_unless_null(term, f"(SELECT {group} FROM json_each({term.value}) AS e)")
 
 
-def _render_list_json(term: Term) -> str:
-    if not term.elements & (k.NODE | k.RELATIONSHIP):
-        return term.value
+def render_entities(term: Term, entity: str) -> str:
+    """Render the JSON array of a list of nodes or relationships, each as JSON of its row `t`."""
     table = "twin" if term.elements & k.NODE else "relationship"
-    join, document = "CROSS JOIN", "json(t.document)"
-    if term.elements & k.NULL:
-        join, document = "LEFT JOIN", "json(coalesce(json(t.document), 'null'))"
-    documents = (
-        f"(SELECT json_group_array({document} ORDER BY e.key)"
-        f" FROM json_each({term.value}) AS e {join} {table} AS t ON t.id = e.value)"
+    join = "LEFT JOIN" if term.elements & k.NULL else "CROSS JOIN"
+    return render_unless_null(
+        term,
+        f"(SELECT json_group_array({entity} ORDER BY e.key)"
+        f" FROM json_each({term.value}) AS e {join} {table} AS t ON t.id = e.value)",
     )
-    if term.kinds & k.NULL:
-        return f"CASE WHEN {term.value} IS NOT NULL THEN {documents} END"
-    return documents
+
+
+def render_unless_null(term: Term, text: str) -> str:
+    """Render `text`, or NULL where the term is null."""
+    return f"CASE WHEN {term.value} IS NOT NULL THEN {text} END" if term.kinds & k.NULL else text
 
 
 def read_as(term: Term, kind_class: int, reason: str) -> str:

@@ -2,8 +2,6 @@
 decode.
 """
 
-# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -30,7 +28,11 @@ from twinframe.query.sql import (
 )
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.dialect import DIALECT
-from twinframe_storage_sqlite.compiler.json_terms import render_json
+from twinframe_storage_sqlite.compiler.json_terms import (
+    render_entities,
+    render_json,
+    render_path_parts,
+)
 
 # --- JSON ---------------------------------------------------------------------------------------
 
@@ -111,19 +113,13 @@ def _build_map(term: Term) -> Column:
 
 def _build_path(term: Term) -> Column:
     check_path(term)
-    node = ", ".join(list_node_cells("t", DIALECT))
-    relationship = ", ".join(list_relationship_cells("t", DIALECT))
-    cell = (
-        f"CASE e.key % 2 WHEN 0 THEN (SELECT json_array({node})"
-        " FROM twin AS t WHERE t.id = e.value)"
-        f" ELSE (SELECT json_array({relationship}) FROM relationship AS t WHERE t.id = e.value) END"
-    )
-    text = (
-        f"(SELECT json_group_array(json({cell}) ORDER BY e.key) FROM json_each({term.value}) AS e)"
-    )
-    if term.kinds & k.NULL:
-        text = f"CASE WHEN {term.value} IS NOT NULL THEN {text} END"
+    node, relationship = list_node_cells("t", DIALECT), list_relationship_cells("t", DIALECT)
+    text = render_path_parts(term, _render_array(node), _render_array(relationship))
     return Column((text,), _decode_path)
+
+
+def _render_array(cells: Sequence[str]) -> str:
+    return f"json_array({', '.join(cells)})"
 
 
 def _decode_path(cells: Sequence[Any], labels: LabelSets) -> Value:
@@ -136,18 +132,10 @@ def _decode_path(cells: Sequence[Any], labels: LabelSets) -> Value:
 
 def _build_entity_list(term: Term) -> Column:
     if term.elements & k.NODE:
-        cells, table, decode = list_node_cells("t", DIALECT), "twin", _decode_nodes
+        cells, decode = list_node_cells("t", DIALECT), _decode_nodes
     else:
-        cells = list_relationship_cells("t", DIALECT)
-        table, decode = "relationship", _decode_relationships
-    join = "LEFT JOIN" if term.elements & k.NULL else "CROSS JOIN"
-    text = (
-        f"(SELECT json_group_array(json_array({', '.join(cells)}) ORDER BY e.key)"
-        f" FROM json_each({term.value}) AS e {join} {table} AS t ON t.id = e.value)"
-    )
-    if term.kinds & k.NULL:
-        text = f"CASE WHEN {term.value} IS NOT NULL THEN {text} END"
-    return Column((text,), decode)
+        cells, decode = list_relationship_cells("t", DIALECT), _decode_relationships
+    return Column((render_entities(term, _render_array(cells)),), decode)
 
 
 def _decode_nodes(cells: Sequence[Any], labels: LabelSets) -> Value:
