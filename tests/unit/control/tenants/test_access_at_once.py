@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
-
-import pytest
 
 from tests.unit.control.tenants.access_world import (
     ACME,
@@ -16,9 +13,7 @@ from tests.unit.control.tenants.access_world import (
     GRAPH,
     PLATFORM,
     ROOT,
-    STORES,
     World,
-    build_store,
     run,
 )
 from twinframe.control.records.actors import Actor, Principal
@@ -32,14 +27,6 @@ from twinframe.control.tenants.projects import Projects
 from twinframe.control.tenants.users import Users
 from twinframe.errors import ControlConflict, LastOwner
 from twinframe.storage.control import Condition, ControlSession, Order, Record
-
-
-@pytest.fixture(params=STORES)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    world = World(build_store(request.param, tmp_path))
-    world.start()
-    yield world
-    world.close()
 
 
 def run_at_once(

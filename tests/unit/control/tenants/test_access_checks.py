@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.unit.control.tenants.access_world import (
@@ -17,9 +14,7 @@ from tests.unit.control.tenants.access_world import (
     PLATFORM,
     ROOT,
     SECOND,
-    STORES,
     World,
-    build_store,
     run,
 )
 from twinframe.control.records.actors import Actor, Principal
@@ -30,14 +25,6 @@ from twinframe.errors import ControlNotFound, InvalidArgument, PermissionMissing
 
 CHECKER = Actor("graph-server", kind="service")
 VIEWER = tuple(sorted(BUILT_IN_ROLES["graph-data-viewer"].permissions))
-
-
-@pytest.fixture(params=STORES)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    world = World(build_store(request.param, tmp_path))
-    world.start()
-    yield world
-    world.close()
 
 
 def test_a_role_at_a_resource_counts_there_alone(world: World) -> None:

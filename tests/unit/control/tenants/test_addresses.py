@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.control.tenants.access_world import ACME, ANN, STORES, World, build_store, run
+from tests.unit.control.tenants.access_world import ACME, ANN, World, run
 from twinframe.control.records.actors import Actor, Principal, find_address, parse_principal
 from twinframe.errors import InvalidArgument
-
-
-@pytest.fixture(params=STORES)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    world = World(build_store(request.param, tmp_path))
-    world.start()
-    yield world
-    world.close()
-
 
 FOLDED = {
     "\u212aate@example.com": "kate@example.com",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +16,7 @@ from tests.unit.control.tenants.access_world import (
     PLATFORM,
     ROOT,
     SECOND,
-    STORES,
     World,
-    build_store,
     run,
 )
 from twinframe.control.records.actors import Actor
@@ -36,14 +31,6 @@ from twinframe.errors import (
 )
 
 DAY = 86_400 * SECOND
-
-
-@pytest.fixture(params=STORES)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    world = World(build_store(request.param, tmp_path))
-    world.start()
-    yield world
-    world.close()
 
 
 def test_a_change_is_logged_with_who_what_when_before_and_after(world: World) -> None:

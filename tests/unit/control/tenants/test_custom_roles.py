@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,9 +13,7 @@ from tests.unit.control.tenants.access_world import (
     ANN,
     BOB,
     GRAPH,
-    STORES,
     World,
-    build_store,
     run,
 )
 from twinframe.access.permission_grammar import Grant, parse_permission
@@ -39,14 +35,6 @@ from twinframe.errors import (
 )
 from twinframe.http.access import list_permissions
 from twinframe.mcp.tools import TOOLS
-
-
-@pytest.fixture(params=STORES)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    world = World(build_store(request.param, tmp_path))
-    world.start()
-    yield world
-    world.close()
 
 
 def test_a_role_is_defined_listed_changed_and_deleted(world: World) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +20,7 @@ from tests.unit.control.tenants.access_world import (
     ROOT,
     SECOND,
     START,
-    STORES,
     World,
-    build_store,
     run,
 )
 from twinframe.control.records.actors import Actor, Principal
@@ -43,13 +40,11 @@ DEPOT = Scope("project", "depot")
 Call = Callable[[World], Coroutine[Any, Any, object]]
 
 
-@pytest.fixture(params=STORES)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    world = World(build_store(request.param, tmp_path))
-    world.start()
+@pytest.fixture
+def world(world: World) -> World:
+    """There is a second project."""
     run(world.projects.create(ANN, "acme", "Depot", project_id="depot"))
-    yield world
-    world.close()
+    return world
 
 
 def state_of(world: World) -> list[object]:

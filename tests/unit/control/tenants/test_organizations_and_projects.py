@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.unit.control.tenants.access_world import (
@@ -17,9 +14,7 @@ from tests.unit.control.tenants.access_world import (
     ROOT,
     SECOND,
     START,
-    STORES,
     World,
-    build_store,
     run,
 )
 from twinframe.control.records.actors import Actor
@@ -31,14 +26,6 @@ from twinframe.errors import (
     InvalidArgument,
     PermissionMissing,
 )
-
-
-@pytest.fixture(params=STORES)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    world = World(build_store(request.param, tmp_path))
-    world.start()
-    yield world
-    world.close()
 
 
 def list_projects(world: World, actor: Actor, **more: str) -> list[str]:
