@@ -26,7 +26,7 @@ NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
-	@echo 'make test    set up and run every test'
+	@echo 'make test    set up and run every test; the ten slowest at the end'
 	@echo 'make test-crash  provisioners killed 50 times at each step; 10,000 random steps of the resource API'
 	@echo 'make test-deploy  the commands of the image, run anew; ten stops and ten reloads under load'
 	@echo 'make test-events  writers, a failing receiver, servers killed ten times; real brokers'
@@ -73,7 +73,7 @@ test: setup
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --durations=10 $(ARGS)
 
 collected: setup
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q --collect-only >/dev/null
+	@told=$$(PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -qq --collect-only) || { echo "$$told" | tail -40; exit 1; }
 
 test-crash: setup
 	@TWINFRAME_ROUNDS=50 TWINFRAME_STEPS=10000 $(BIN)/python -m pytest -q tests/e2e/test_provisioner_crash.py tests/unit/control/resources/test_resource_machine.py $(ARGS)

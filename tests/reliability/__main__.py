@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Final
 
+from tests.left_behind import end_with_this_process
 from tests.reliability.goals import GOALS
 from tests.reliability.judging import ROOT, Goal, Size
 from tests.reliability.running import run_goal
@@ -40,6 +41,7 @@ def main() -> int:
             goal, size, asked.seed, with_goal=not asked.twins, with_twin=not asked.no_twins
         )
 
+    end_with_this_process()
     rows: list[Row] = []
     said = ""
     for row in run_goals(chosen, judge, asked.at_once):

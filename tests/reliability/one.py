@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 
+from tests.left_behind import end_with_this_process
 from tests.reliability.goals import GOALS
 from tests.reliability.judging import NotRun, Trial
 from tests.reliability.running import NOT_RUN, find_longest
@@ -23,6 +24,7 @@ class TookTooLong(Exception):
 
 def main() -> int:
     """Exit code 0 with figures, `NOT_RUN` with a reason."""
+    end_with_this_process()
     name, size, seed, folder, *fault = sys.argv[1:]
     (goal,) = [goal for goal in GOALS if goal.id == name]
     result = Path(folder) / "figures.json"

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from tests.e2e.server import Server
 from tests.e2e.wire import counter
+from tests.left_behind import end_with_this_process
 from tests.reliability.traffic import LOST, Line, add_model, wait_for_workers
 from tests.reliability.vitals import count_files, count_threads, read_resident, read_time
 
@@ -197,6 +198,7 @@ def _print_times(clients: Sequence[Client]) -> None:
 
 def main() -> int:
     """0 when it held."""
+    end_with_this_process()
     parser = argparse.ArgumentParser(prog="python -m tests.reliability.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--rate", type=float, default=400.0, help="requests a second, all together")
