@@ -162,12 +162,10 @@ class LanguageRules:
     id_text: str
     strict_keywords: bool
     undefined_types_tolerated: bool
-    local_contexts: bool
     affiliates_first: bool
     extends_chain: ChainRule
     schema_chain: ChainRule
     array_free_properties: bool
-    geospatial_arrays: bool
     hierarchy_extends_max: int | None = None
     hierarchy_elements_max: int | None = None
     schema_cycles: bool = False

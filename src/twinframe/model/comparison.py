@@ -151,11 +151,6 @@ def build_equivalence_key(value: Value) -> Hashable:
     return value
 
 
-def is_equivalent(left: Value, right: Value) -> bool:
-    """Return whether two values count as one for DISTINCT and grouping."""
-    return build_equivalence_key(left) == build_equivalence_key(right)
-
-
 # --- total order --------------------------------------------------------------------------------
 
 

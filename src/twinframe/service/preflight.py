@@ -19,6 +19,7 @@ from twinframe.errors import (
 )
 from twinframe.hooks.installation import Installation
 from twinframe.http.routes import ROUTES
+from twinframe.http.server.side_listener import open_socket
 from twinframe.service.access import check_access
 from twinframe.service.endpoints import build_endpoints
 from twinframe.service.features import CONTROL, HOSTING, load_part
@@ -229,15 +230,8 @@ def check_bind(server: ServerSettings, section: str = "Server") -> None:
     if server.bind.startswith("unix:"):
         _check_socket(Path(server.bind.removeprefix("unix:")), section)
         return
-    host, _colon, port = server.bind.rpartition(":")
     try:
-        found = socket.getaddrinfo(
-            host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        family, kind, protocol, _name, address = found[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
+        open_socket(server.bind, shared=False).close()
     except OSError as error:
         hint = " Another program listens there." if error.errno == errno.EADDRINUSE else ""
         reason = error.strerror or str(error)

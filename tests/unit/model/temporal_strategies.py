@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from twinframe.model.temporal.calendar import LEAST_YEAR, MOST_YEAR
+from twinframe.model.temporal.calendar import LEAST_YEAR, MOST_YEAR, build_day
 from twinframe.model.temporal.durations import Duration, build_duration
 from twinframe.model.temporal.instants import (
     NANOSECONDS,
@@ -15,13 +15,12 @@ from twinframe.model.temporal.instants import (
     LocalDateTime,
     LocalTime,
     Time,
-    build_date,
     zone_local,
 )
 
 ZONES = ("Europe/Stockholm", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC")
 
-FIRST, LAST = build_date(LEAST_YEAR).days, build_date(MOST_YEAR, 12, 31).days
+FIRST, LAST = build_day(LEAST_YEAR, 1, 1), build_day(MOST_YEAR, 12, 31)
 
 days = st.one_of(
     st.integers(-800_000, 3_000_000),  # the years that people write

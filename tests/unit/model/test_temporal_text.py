@@ -11,6 +11,7 @@ from hypothesis import given
 from tests.unit.model import temporal_strategies as values
 from twinframe.errors import QueryInvalid
 from twinframe.model.rendering import render_json, render_temporal, render_text
+from twinframe.model.temporal.calendar import build_day
 from twinframe.model.temporal.durations import Duration, build_duration
 from twinframe.model.temporal.instants import (
     Date,
@@ -18,7 +19,6 @@ from twinframe.model.temporal.instants import (
     LocalDateTime,
     LocalTime,
     Time,
-    build_date,
     build_local_time,
 )
 from twinframe.model.temporal.parsing import (
@@ -209,11 +209,14 @@ def test_an_unknown_zone_is_answered_with_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (build_date(2015, 7, 21), "2015-07-21"),
+        (Date(build_day(2015, 7, 21)), "2015-07-21"),
         (build_local_time(12, 31, 14, 645_000_000), "12:31:14.645"),
         (Time(build_local_time(12), 3600), "12:00+01:00"),
-        (LocalDateTime(build_date(1), build_local_time(1, 2)), "0001-01-01T01:02"),
-        (DateTime(LocalDateTime(build_date(1984), LocalTime(0)), 0), "1984-01-01T00:00Z"),
+        (LocalDateTime(Date(build_day(1, 1, 1)), build_local_time(1, 2)), "0001-01-01T01:02"),
+        (
+            DateTime(LocalDateTime(Date(build_day(1984, 1, 1)), LocalTime(0)), 0),
+            "1984-01-01T00:00Z",
+        ),
         (build_duration(13, -1, -1), "P1Y1M-1DT-0.000000001S"),
     ],
 )

@@ -354,7 +354,6 @@ def build_vocabulary(figures: Figures, classes: Mapping[str, ClassRule]) -> Voca
 def build_language(
     figures: Figures,
     *,
-    vocabulary: Vocabulary | None = None,
     strict: bool,
     schema_cycles: bool = False,
 ) -> LanguageRules:
@@ -363,7 +362,7 @@ def build_language(
     schema_steps = frozenset({"elementSchema", "mapValue", "fields", "schema"})
     return LanguageRules(
         version=figures.version,
-        core=vocabulary or build_vocabulary(figures, classes),
+        core=build_vocabulary(figures, classes),
         classes=classes,
         id_length=figures.id_length,
         id_pattern=dtmi.DOTTED_VERSION if strict else dtmi.SCALAR_VERSION,
@@ -374,7 +373,6 @@ def build_language(
         ),
         strict_keywords=strict,
         undefined_types_tolerated=not strict,
-        local_contexts=False,
         affiliates_first=not strict,
         extends_chain=ChainRule(
             frozenset({"extends"}),
@@ -391,7 +389,6 @@ def build_language(
             "Wide",
         ),
         array_free_properties=figures.version == 2,
-        geospatial_arrays=figures.version == 2,
         hierarchy_extends_max=figures.hierarchy_extends,
         hierarchy_elements_max=figures.hierarchy_elements,
         schema_cycles=schema_cycles,

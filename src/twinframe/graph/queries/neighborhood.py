@@ -17,7 +17,6 @@ from twinframe.query.evaluate.member_typing import read_model_id
 from twinframe.query.reader import Hop
 from twinframe.storage.base import GraphSession
 
-MOST_HOPS: Final = 3
 _TWINS_AT_ONCE: Final = 200
 _OPERATION: Final = "neighborhood"
 MOST_RELATIONSHIPS: Final = 20_000

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from twinframe.model.temporal.calendar import build_day, check_day, split_day
+from twinframe.model.temporal.calendar import check_day, split_day
 from twinframe.model.temporal.failures import check_between
 from twinframe.model.temporal.zones import SECONDS_OF_DAY, find_offset, resolve_local
 
@@ -101,11 +101,6 @@ Zone: TypeAlias = int | str
 """A time zone: seconds east of UTC, or the name of a zone with rules."""
 
 UTC: Zone = 0
-
-
-def build_date(year: int, month: int = 1, day: int = 1) -> Date:
-    """Build a date by year (astronomical, ±999,999,999), month and day, or refuse it."""
-    return Date(build_day(year, month, day))
 
 
 def build_local_time(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import ssl
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -41,12 +40,10 @@ class WebLocation(JobLocation):
         *,
         allow_private: bool,
         timeout: float,
-        trust: ssl.SSLContext | None = None,
     ) -> None:
         self._origins = {_parse_origin(host) for host in hosts}
         self._allow_private = allow_private
         self._timeout = httpx2.Timeout(timeout, connect=_CONNECT_SECONDS)
-        self._trust = trust
 
     def takes(self, url: SplitResult) -> bool:
         """Return whether it has one of the two schemes."""
@@ -137,7 +134,7 @@ class WebLocation(JobLocation):
 
     def _open_client(self) -> httpx2.Client:
         return httpx2.Client(
-            verify=self._trust or httpx2.create_ssl_context(trust_env=False),
+            verify=httpx2.create_ssl_context(trust_env=False),
             headers={"Accept-Encoding": "identity", "User-Agent": f"twinframe/{__version__}"},
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             timeout=self._timeout,
