@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from twinframe.access.permission_grammar import Grant, Permission, parse_grant
+from twinframe.access.permission_grammar import Grant, parse_grant
 from twinframe.control.hosting.routes import HOSTED_ROUTES
 from twinframe.errors import InvalidArgument
 from twinframe.errors.nearest import render_hint
@@ -32,17 +32,13 @@ def parse_grants(texts: Iterable[str]) -> tuple[str, ...]:
 def _parse_known(text: str) -> Grant:
     grant = parse_grant(text)
     known = list_permissions(HOSTED_ROUTES)
-    if grant is not None and (str(grant) == _MCP or _covers_any(grant, known)):
+    if grant is not None and (str(grant) == _MCP or any(map(grant.covers, known))):
         return grant
     texts = [str(permission) for permission in known]
     wildcards = {f"{name.rpartition('/')[0]}/*" for name in texts}
     names = [*texts, *sorted(wildcards), _MCP]
     hint = render_hint(text, names, "There are", cutoff=0.5)
     raise InvalidArgument(f"{text!r} is no permission of twinframe. {hint}")
-
-
-def _covers_any(grant: Grant, permissions: Iterable[Permission]) -> bool:
-    return any(grant.covers(permission) for permission in permissions)
 
 
 def parse_scopes(texts: Iterable[str]) -> tuple[str, ...]:

@@ -100,10 +100,11 @@ async def _run(
     installation: Installation, text: str, parameters: dict[str, Any], limit: int | None
 ) -> list[bytes]:
     rows: list[bytes] = []
+    largest = installation.settings.query.max_page_size
     async with open_graph(installation) as graph:
         token = None
         while limit is None or len(rows) < limit:
-            wanted = None if limit is None else min(limit - len(rows), _largest_page(installation))
+            wanted = None if limit is None else min(limit - len(rows), largest)
             page = await graph.queries.run(
                 None if token else text, None if token else parameters, token, wanted
             )
@@ -115,10 +116,6 @@ async def _run(
             if token is None:
                 break
     return rows
-
-
-def _largest_page(installation: Installation) -> int:
-    return installation.settings.query.max_page_size
 
 
 def _render_cell(document: dict[str, Any], name: str) -> str:

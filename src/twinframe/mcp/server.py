@@ -77,7 +77,7 @@ def build_server(
             "resources/list": hint,
             "resources/templates/list": hint,
         },
-        get_tool_input_schema=handlers.find_input_schema,
+        get_tool_input_schema=handlers.schemas.get,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,
@@ -98,11 +98,7 @@ class _Handlers:
         self._calls = Calls(TOOLS, box, rates)
         # PERF: the schemas are built once, not for each list.
         self._documents = [tool.build_document() for tool in self._calls.listed]
-        self._schemas = {one.name: one.input_schema for one in self._documents}
-
-    def find_input_schema(self, name: str) -> dict[str, Any] | None:
-        """Return the schema of a tool's arguments, None for an unknown tool."""
-        return self._schemas.get(name)
+        self.schemas = {one.name: one.input_schema for one in self._documents}
 
     async def list_tools(
         self, _context: _Context, _params: PaginatedRequestParams | None

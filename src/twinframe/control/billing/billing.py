@@ -188,7 +188,9 @@ class Billing:
             scope = Scope("project", project_id)
             path = require_permission(session, actor, scope, READ, now).path
             payer = find_payer(session, path.organization_id, project_id)
-            if payer is None or payer.scope == scope or self._may_read(session, actor, payer):
+            if payer is None or payer.scope == scope:
+                return payer
+            if self._find_path(session, actor, payer, READ) is not None:
                 return payer
             return replace(payer, name="", email="", details={}, reference="")
 
@@ -289,9 +291,6 @@ class Billing:
         if permission != READ and self._find_path(session, actor, account, permission) is None:
             raise PermissionMissing(permission)
         return account, path
-
-    def _may_read(self, session: ControlSession, actor: Actor, account: BillingAccount) -> bool:
-        return self._find_path(session, actor, account, READ) is not None
 
     def _find_path(
         self, session: ControlSession, actor: Actor, account: BillingAccount, permission: str

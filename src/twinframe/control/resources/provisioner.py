@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from twinframe.control.records.runner import ControlRunner
@@ -237,22 +238,16 @@ class Provisioner:
             await asyncio.sleep(self._options.lease / BEATS)
             held = {each.mine.id: each.mine.holder for each in self._running.values()}
             if held:
-                await self._survive(self._renew(held))
-
-    async def _renew(self, held: Mapping[str, str]) -> None:
-        await self._runner.write(lambda transaction: renew(transaction, held))
+                await self._survive(self._runner.write(partial(renew, held=held)))
 
     async def _clean_for_ever(self) -> None:
-        await self._survive(self._clean())  # for whatever a dead provisioner left
+        await self._survive(self._rounds.remove_orphans())  # for whatever a dead provisioner left
         await self._go_round_for_ever(self._rounds.clean_due)
 
     async def _go_round_for_ever(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
         while True:
             await self._survive(work())
             await asyncio.sleep(self._options.poll_interval)
-
-    async def _clean(self) -> None:
-        await self._rounds.remove_orphans()
 
     async def _wait(self) -> None:
         try:
@@ -267,7 +262,7 @@ class Provisioner:
         if tasks:
             await asyncio.wait(tasks, timeout=self._options.grace)
 
-    async def _survive(self, work: Coroutine[object, object, None]) -> None:
+    async def _survive(self, work: Coroutine[object, object, object]) -> None:
         try:
             await work
         except TwinframeError as error:
