@@ -300,7 +300,7 @@ def grant_all_memory(module: Any) -> None:
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "acknowledge-before-commit": (("twinframe_storage_sqlite.writing", acknowledge_before_commit),),
     "ignore-etags": (("twinframe.model.etags", ignore_etags),),
-    "ignore-etags-of-puts": (("twinframe.graph.twins.twins", ignore_etags_of_puts),),
+    "ignore-etags-of-puts": (("twinframe.http.graph.twins", ignore_etags_of_puts),),
     "stock-protocol": (("twinframe.http.worker", use_stock_protocol),),
     "slow-everything": (("twinframe.http.guard", wait_on_the_loop),),
     "keep-every-request": (("twinframe.http.guard", keep_every_request),),
