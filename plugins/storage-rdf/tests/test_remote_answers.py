@@ -16,9 +16,9 @@ from rdflib.compare import isomorphic
 
 from twinframe.errors import LimitExceeded, SparqlInvalid, StorageError
 from twinframe.storage.triples import ROW_SYNTAXES, TRIPLE_SYNTAXES, QueryForm
-from twinframe_storage_rdf.endpoint.remote import rewrite_answer
 from twinframe_storage_rdf.endpoint.writing import LimitedWriter
 from twinframe_storage_rdf.engine import Question
+from twinframe_storage_rdf.engines.sparql import rewrite_answer
 from twinframe_storage_rdf.products import STANDARD, VIRTUOSO, Product
 
 JSON, XML, CSV, TSV = (syntax.media_types[0] for syntax in ROW_SYNTAXES)

@@ -112,7 +112,7 @@ class _XmlFile:
         """Do nothing: writes are not buffered."""
 
 
-def parse_rows(pieces: Iterator[bytes]) -> Any:
+def read_rows(pieces: Iterator[bytes]) -> Any:
     """Return the library's rows, or its answer to an ASK, of a result in JSON.
 
     Reading them raises `SyntaxError`, `ValueError`, and what `pieces` raises; `MemoryError` for a
@@ -123,7 +123,7 @@ def parse_rows(pieces: Iterator[bytes]) -> Any:
     return pyoxigraph.parse_query_results(source, format=pyoxigraph.QueryResultsFormat.JSON)
 
 
-def parse_triples(pieces: Iterator[bytes]) -> Any:
+def read_triples(pieces: Iterator[bytes]) -> Any:
     """Return the library's triples of an N-Triples document. Reading them raises the same."""
     source = io.BufferedReader(_PieceReader(pieces), _READ)
     return pyoxigraph.parse(source, format=pyoxigraph.RdfFormat.N_TRIPLES)

@@ -15,16 +15,27 @@ from contextlib import contextmanager
 from typing import Final
 
 import httpx2
+import pyoxigraph
 
 from twinframe.errors import (
     ConfigurationError,
+    LimitExceeded,
     QueryTimeout,
+    SparqlInvalid,
     StorageBusy,
     StorageError,
     StorageUnanswered,
 )
 from twinframe.runtime.backoff import Backoff
-from twinframe_storage_rdf.endpoint.remote import relay_answer
+from twinframe.storage.triples import N_TRIPLES, ROWS_JSON, QueryForm
+from twinframe_storage_rdf.endpoint.writing import (
+    LimitedWriter,
+    check_deadline,
+    read_rows,
+    read_triples,
+    write_rows,
+    write_triples,
+)
 from twinframe_storage_rdf.engine import Change, Engine, Question
 from twinframe_storage_rdf.engines.claims import Claims
 from twinframe_storage_rdf.mapping import Triple
@@ -42,6 +53,19 @@ _LEASE_SHARE: Final = 3
 
 _UNFINISHED: Final = (408, 502, 503, 504)
 """Statuses that a gateway returns while the server behind it may still be working."""
+_NOTHING: Final = "urn:twinframe:endpoint:nothing"
+"""The IRI of a graph that does not exist.
+
+SEC: without a named graph in the request Virtuoso offers all its graphs as named ones, including
+the state of twin graphs. A caller that may see none is given this one.
+"""
+_TRIPLES: Final = (N_TRIPLES.media_types[0], "text/plain")
+_WIDER: Final = 16
+"""The server's answer may be this many times longer than ours: names are repeated in each row."""
+_FRAME: Final = 1024 * 1024
+"""The bytes before, between and after the rows."""
+_MOST_TRUTH: Final = 64 * 1024
+_SAID: Final = 300
 
 
 class _Unanswered(StorageError):
@@ -126,20 +150,39 @@ class SparqlEngine(Engine):
         return parse_truth(self._read(text, deadline))
 
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
-        """Forward a caller's query with the one graph that it may read; it is sent once."""
+        """Forward a caller's query once, then check and rewrite its answer as it arrives.
+
+        SPEC: SPARQL 1.1 Protocol section 2.1. The dataset is sent separately from the query
+        (2.1.4), whose text has no FROM clause any more. Raises `SparqlInvalid` in the server's own
+        words when it refuses the query, `StorageBusy` when it does not answer, `StorageError` when
+        it answers with something else.
+        """
         if self._client is None:
             raise StorageError("The connection to the SPARQL server is closed.")
+        form = {
+            "query": question.text,
+            "default-graph-uri": question.default or _NOTHING,
+            "named-graph-uri": question.named or _NOTHING,
+        }
         settings = self._settings
-        relay_answer(
-            self._client,
-            settings.query_url,
-            question,
-            self._product,
-            time.monotonic() + settings.timeout,
-            deadline,
-            settings.connect_timeout,
-            write,
-        )
+        last = min(time.monotonic() + settings.timeout, deadline)
+        wait = max(0.001, last - time.monotonic())
+        timeout = httpx2.Timeout(wait, connect=min(wait, settings.connect_timeout))
+        wanted = _TRIPLES if question.form.makes_triples else ROWS_JSON.media_types
+        headers = {"Accept": f"{wanted[0]}, {wanted[1]};q=0.5"}
+        out = LimitedWriter(question.limit, deadline, write)
+        try:
+            with self._client.stream(
+                "POST", settings.query_url, data=form, headers=headers, timeout=timeout
+            ) as answer:
+                _check_answer(answer, wanted, self._product)
+                pieces = _check_time(answer.iter_bytes(), last)
+                rewrite_answer(pieces, question, self._product, out)
+        except httpx2.TimeoutException as error:
+            check_deadline(deadline)
+            raise StorageBusy("The SPARQL server did not answer in time.") from error
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
+            raise StorageBusy(f"The SPARQL server gave no whole answer: {error}") from error
 
     @contextmanager
     def writing(self, state: Iri, deadline: float) -> Iterator[None]:
@@ -297,7 +340,7 @@ def _load_authorities(file: str) -> ssl.SSLContext | bool:
 def _read_body(answer: httpx2.Response, end: float, most: int) -> bytes:
     parts: list[bytes] = []
     size = 0
-    for part in answer.iter_bytes():
+    for part in _check_time(answer.iter_bytes(), end):
         parts.append(part)
         size += len(part)
         if size > most:
@@ -305,8 +348,6 @@ def _read_body(answer: httpx2.Response, end: float, most: int) -> bytes:
                 f"The SPARQL server answered with more than {most} bytes "
                 "(Storage__Rdf__MaxAnswerBytes)."
             )
-        if time.monotonic() >= end:  # each part came in time, but all together do not
-            raise httpx2.ReadTimeout("the answer takes too long")
     return b"".join(parts)
 
 
@@ -320,7 +361,7 @@ def _check(answer: httpx2.Response, body: bytes, product: Product) -> None:
                 "raise the limit of rows and of time in its configuration."
             )
         return
-    said = body[:300].decode("utf-8", "replace").strip()
+    said = body[:_SAID].decode("utf-8", "replace").strip()
     message = f"The SPARQL server answered with status {status}: {said}"
     if status in (401, 403):
         raise _Denied(f"{message} Check Storage__Rdf__Authentication, User and Password.")
@@ -333,4 +374,97 @@ def _check(answer: httpx2.Response, body: bytes, product: Product) -> None:
         raise _Unanswered(
             message, is_over=status not in _UNFINISHED, is_undone=product.is_undone(said)
         )
+    raise StorageError(message)
+
+
+# --- answers to callers ---------------------------------------------------------------------------
+
+
+def _check_time(pieces: Iterator[bytes], last: float) -> Iterator[bytes]:
+    for piece in pieces:
+        if time.monotonic() >= last:  # each piece came in time, but all together do not
+            raise httpx2.ReadTimeout("the answer takes too long")
+        yield piece
+
+
+def _check_size(pieces: Iterator[bytes], limit: int, out: LimitedWriter) -> Iterator[bytes]:
+    """SEC: what is read and not written is held in memory, or is nothing, such as blanks."""
+    size = held = written = 0
+    for piece in pieces:
+        size += len(piece)
+        held = held + len(piece) if out.size == written else len(piece)
+        written = out.size
+        if size > limit * _WIDER or held > limit + _FRAME:
+            raise StorageError("The SPARQL server's answer is much longer than what it says.")
+        yield piece
+
+
+def rewrite_answer(
+    pieces: Iterator[bytes], question: Question, product: Product, out: LimitedWriter
+) -> None:
+    """Write the rows in JSON, or the triples as N-Triples, in the caller's format.
+
+    Raises `StorageError` when they are something else, or end early.
+    """
+    checked = _check_size(pieces, question.limit, out)
+    try:
+        if question.form.makes_triples:
+            write_triples(read_triples(_check_end(checked)), question.media_type, out)
+        elif question.form is QueryForm.SELECT:
+            write_rows(_parse_solutions(product.mend_rows(checked)), question.media_type, out)
+        else:
+            truth = b"true" if _read_truth(checked) else b"false"
+            found = read_rows(iter([b'{"head":{},"boolean":%b}' % truth]))
+            write_rows(found, question.media_type, out)
+    except (SyntaxError, ValueError) as error:
+        wanted = "N-Triples" if question.form.makes_triples else "whole result"
+        raise StorageError(
+            f"The SPARQL server answered with something that is no {wanted}."
+        ) from error
+    except MemoryError as error:
+        raise LimitExceeded(f"The answer has a term that is too long: {error}.") from error
+
+
+def _parse_solutions(pieces: Iterator[bytes]) -> pyoxigraph.QuerySolutions:
+    found = read_rows(pieces)
+    if not isinstance(found, pyoxigraph.QuerySolutions):
+        raise ValueError("the answer to an ASK")  # noqa: TRY004  (its content is wrong)
+    return found
+
+
+def _check_end(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """SPEC: RDF 1.1 N-Triples, section 7: without a line break at its end, a document was cut."""
+    is_open = False
+    for piece in pieces:
+        _, line_break, rest = piece.rpartition(b"\n")
+        is_open = bool(rest.strip()) or (is_open and not line_break)
+        yield piece
+    if is_open:
+        raise ValueError("its last line has no end")
+
+
+def _read_truth(pieces: Iterator[bytes]) -> bool:
+    text = b""
+    for piece in pieces:
+        text += piece
+        if len(text) > _MOST_TRUTH:
+            raise StorageError("The SPARQL server answered an ASK with something else.")
+    return parse_truth(text)
+
+
+def _check_answer(answer: httpx2.Response, wanted: tuple[str, ...], product: Product) -> None:
+    if answer.is_success:
+        cut = product.find_cut(answer.headers)
+        if cut:
+            raise StorageError(f"The SPARQL server cut its answer ({cut}: {answer.headers[cut]}).")
+        kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in wanted:
+            raise StorageError(f"The SPARQL server answers as {kind!a}, not as {wanted[0]}.")
+        return
+    said = next(answer.iter_bytes(), b"")[:_SAID].decode("utf-8", "replace").strip()
+    message = f"The SPARQL server answered with status {answer.status_code}: {said}"
+    if answer.status_code == 400 or product.is_refusal(said):
+        raise SparqlInvalid(message)
+    if answer.status_code in (408, 429) or answer.status_code >= 500:
+        raise StorageBusy(message)
     raise StorageError(message)
