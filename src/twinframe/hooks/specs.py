@@ -83,7 +83,8 @@ def twinframe_event_sink(settings: Section, name: str, source: str) -> EventSink
 
 @hookspec
 def twinframe_findings(settings: Section) -> Sequence[Finding]:
-    """The problems where this plugin would work: directories, libraries, servers it uses.
+    """The problems of the environment of this plugin: directories, libraries, servers that it
+    uses.
 
     `twinframe check` calls the plugins in use. `settings` is the plugin's section. It creates and
     changes nothing, sends nothing secret, and takes seconds at most.

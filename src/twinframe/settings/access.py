@@ -44,34 +44,35 @@ class ApiKeySettings(Section):
 class AuthenticationSettings(Section):
     """Who is calling."""
 
-    enabled: bool = Field(default=False, description="Ask for credentials.")
+    enabled: bool = Field(default=False, description="Require credentials.")
     mode: str = Field(
         default="Jwt",
         description="Kinds of credentials: `Jwt`, `ApiKey`, both as `Jwt,ApiKey`, or `None` (for "
-        "development: nobody is asked).",
+        "development: no credentials are required).",
     )
     allow_anonymous: bool = Field(
         default=False,
-        description="Allow a bind that other machines reach though nobody is asked for "
-        "credentials; without it the service does not start so.",
+        description="Allow other machines to reach the service although it requires no "
+        "credentials. Otherwise such a service does not start.",
     )
     authority: str = Field(
         default="",
-        description="Base URL of the token issuer. Its keys are found by "
-        "`/.well-known/openid-configuration` below it, else by RFC 8414 metadata.",
+        description="Base URL of the token issuer. Its keys are found by `/.well-known/openid- "
+        "configuration` below it, or by RFC 8414 metadata.",
     )
-    audience: str = Field(default="", description="Audience a token must name.")
+    audience: str = Field(default="", description="Audience that a token must name.")
     issuer: str = Field(
-        default="", description="Issuer a token must name, exactly; empty takes Authority."
+        default="", description="Issuer that a token must name exactly. Empty: Authority."
     )
     metadata_address: str = Field(
-        default="", description="URL of the issuer's metadata, where it is not below Authority."
+        default="", description="URL of the issuer's metadata, if it is not below Authority."
     )
     jwks_uri: str = Field(
-        default="", description="URL of the issuer's keys; set, no metadata is asked for."
+        default="", description="URL of the issuer's keys. If set, the metadata is not read."
     )
     keys_file: str = Field(
-        default="", description="File with the issuer's keys (a JWK Set); set, nobody is asked."
+        default="",
+        description="File with the issuer's keys (a JWK Set). If set, the issuer is not contacted.",
     )
     ca_file: str = Field(
         default="",
@@ -86,17 +87,17 @@ class AuthenticationSettings(Section):
         default=30.0, description="Seconds that the issuer's clock may be off."
     )
     max_token_lifetime: Seconds = Field(
-        default=7 * _DAY, description="Seconds from now that a token's `exp` may at most lie."
+        default=7 * _DAY, description="Most seconds from now until a token's `exp`."
     )
     max_token_bytes: Bytes = Field(default=8192, description="Longest token; more is 401.")
     token_cache: Count = Field(
-        default=10_000, description="Verified tokens a worker remembers until they expire."
+        default=10_000, description="Verified tokens that a worker remembers until they expire."
     )
     keys_lifetime: Seconds = Field(
-        default=300.0, description="Seconds after which the issuer's keys are asked for anew."
+        default=300.0, description="Seconds after which the issuer's keys are read again."
     )
     keys_max_age: Seconds = Field(
-        default=_DAY, description="Seconds that known keys serve on while the issuer is down."
+        default=_DAY, description="Seconds that known keys stay in use while the issuer is down."
     )
     keys_timeout: Seconds = Field(default=5.0, description="Seconds for an answer of the issuer.")
     api_keys: ApiKeySettings = ApiKeySettings()
@@ -159,13 +160,13 @@ class AuthorizationSettings(Section):
 
     enabled: bool | None = Field(
         default=None,
-        description="Check permissions; unset does as soon as credentials are asked for.",
+        description="Check permissions. Unset: if credentials are required.",
     )
     provider: str = Field(default="Claims", description="Name of the permission provider plugin.")
     required_scopes: tuple[str, ...] = Field(
         default=(),
-        description="Scopes each token must carry. Those that begin with `mcp:` are asked for by "
-        "the MCP server alone, which asks for `mcp:tools` when this is empty.",
+        description="Scopes that each token must have. Only the MCP server requires those that "
+        "begin with `mcp:`; it requires `mcp:tools` if this is empty.",
     )
     scopes_supported: tuple[str, ...] = Field(
         default=("mcp:tools", "mcp:resources"),
@@ -191,8 +192,8 @@ class McpSettings(Section):
     )
     resource_server_url: str = Field(
         default="",
-        description="Public URL of the MCP server, as clients are given it. It answers there, and "
-        "discovery names it.",
+        description="Public URL of the MCP server, as clients use it. The server answers there, "
+        "and discovery names it.",
     )
     bind: str = Field(
         default="127.0.0.1:8082",
@@ -200,11 +201,12 @@ class McpSettings(Section):
     )
     allowed_hosts: tuple[str, ...] = Field(
         default=(),
-        description="Further names of this server that a Host or Origin may show, as `host`, "
-        "`host:port` or `host:*`; those of the URLs and addresses set are known.",
+        description="Further names of this server that a Host or Origin may have, as `host`, "
+        "`host:port` or `host:*`. The names in the URLs and addresses of the settings "
+        "are known.",
     )
     max_sessions: Count = Field(
-        default=500, description="Streams a worker keeps open at once; more are 503."
+        default=500, description="Streams that a worker keeps open at once; more are 503."
     )
     max_sessions_per_caller: Count = Field(
         default=100, description="Streams of one caller that a worker keeps open; more are 503."
@@ -213,14 +215,14 @@ class McpSettings(Section):
         default=False, description="Neither list nor run the tools that change the graph."
     )
     max_rows: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=1000, description="Most rows of one answer, whatever a call asks for."
+        default=1000, description="Most rows of one answer, whatever a call requests."
     )
     max_bytes: Annotated[int, Field(ge=2048)] = Field(
         default=48 * 1024,
-        description="Most bytes of one answer; whole rows are given, the rest on continuation.",
+        description="Most bytes of one answer, in whole rows. A continuation returns the rest.",
     )
     query_timeout: Annotated[float, Field(gt=0, le=30)] = Field(
-        default=30.0, description="Most seconds of a call's query, whatever the call asks for."
+        default=30.0, description="Most seconds of a call's query, whatever the call requests."
     )
 
     @field_validator("bind")
@@ -262,7 +264,7 @@ class TokenServerSettings(Section):
     )
     audiences: tuple[str, ...] = Field(
         default=(),
-        description="Audiences it issues tokens for; empty is `Authentication__Audience` and "
+        description="Audiences that it issues tokens for. Empty: `Authentication__Audience` and "
         "`MCP__ResourceServerUrl`.",
     )
     algorithm: Literal["RS256", "ES256", "EdDSA"] = Field(

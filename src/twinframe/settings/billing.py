@@ -27,7 +27,7 @@ class BillingSettings(Section):
     )
     price_list: str = Field(
         default="",
-        description="JSON file with prices and quotas in place of those of the resource types.",
+        description="JSON file with prices and quotas that replace those of the resource types.",
     )
     sampling_seconds: Annotated[int, Field(ge=60, le=_DAY)] = Field(
         default=3600,

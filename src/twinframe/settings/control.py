@@ -21,7 +21,7 @@ class ControlSettings(Section):
 
     enabled: bool = Field(
         default=False,
-        description="Serve the control plane inside `twinframe serve` too, at `/api/v1`: for one "
+        description="Also serve the control plane in `twinframe serve`, at `/api/v1`: for one "
         "machine.",
     )
     store: str = Field(
@@ -38,33 +38,35 @@ class ControlSettings(Section):
     )
     public_url: str = Field(
         default="",
-        description="Origin of links and of 401s, such as that of the proxy in front; empty takes "
-        "the request's Host where it is a name of this service.",
+        description="Origin in links and in 401 answers, such as that of the proxy. Empty: the "
+        "request's Host, if it is a name of this service.",
     )
     audience: str = Field(
         default="",
-        description="Audience a token for the control plane must name; empty takes "
+        description="Audience that a token for the control plane must name. Empty: "
         "`Authentication__Audience`.",
     )
     required_scopes: tuple[str, ...] = Field(
         default=("access:platform",),
-        description="Scopes a token must carry for the control plane; none are asked for if empty.",
+        description="Scopes that a token for the control plane must have. Empty: none.",
     )
     trust_emails: bool = Field(
         default=False,
-        description="Take the claim `email` of tokens without `email_verified`: for issuers that "
+        description="Trust the claim `email` of tokens without `email_verified`: for issuers that "
         "verify every address and do not say so.",
     )
     provision: bool = Field(
         default=True,
-        description="Run a provisioner beside the API; without it, `twinframe control "
-        "--provision` runs elsewhere.",
+        description="Run a provisioner beside the API. If false, run `twinframe control "
+        "--provision` elsewhere.",
     )
     concurrency: Annotated[int, Field(gt=0, le=256)] = Field(
-        default=4, description="Resources that one provisioner works on at once."
+        default=4, description="Resources that one provisioner handles at once."
     )
     poll_interval: Seconds = Field(
-        default=1.0, description="Seconds after which a provisioner looks for work of others."
+        default=1.0,
+        description="Seconds after which a provisioner looks for reconcile items of other "
+        "processes.",
     )
     lease_seconds: Seconds = Field(
         default=30.0,
@@ -77,7 +79,7 @@ class ControlSettings(Section):
         default=8, description="Attempts at a resource before it gets the status `error`."
     )
     retry_delay: Seconds = Field(
-        default=1.0, description="Seconds before the second attempt; they double with each."
+        default=1.0, description="Seconds before the second attempt. They double with each attempt."
     )
     max_retry_delay: Seconds = Field(
         default=300.0, description="Most seconds between two attempts."
@@ -87,7 +89,7 @@ class ControlSettings(Section):
     )
     cleaning_interval: Seconds = Field(
         default=300.0,
-        description="Seconds between two searches for what no resource needs any more.",
+        description="Seconds between two searches for data that no resource needs any more.",
     )
     tombstone_lifetime: Annotated[float, Field(ge=0)] = Field(
         default=7 * _DAY,
@@ -108,7 +110,7 @@ class ControlSettings(Section):
     )
     write_wait: Seconds = Field(
         default=5.0,
-        description="Seconds a write waits for its turn before it is given up with 503.",
+        description="Seconds that a write waits before it is answered with 503.",
     )
 
     @field_validator("bind")
@@ -141,35 +143,36 @@ class HostingSettings(Section):
     """The graphs that the control plane brings up, and the service that serves them."""
 
     enabled: bool = Field(
-        default=False, description="Serve every graph of the directory beside the service's own."
+        default=False, description="Serve every graph of the directory, besides the service's own."
     )
     directory: str = Field(
         default="var/hosting",
         min_length=1,
-        description="Where provisioner and service of a machine tell each other what is served.",
+        description="Directory through which the provisioner and the service of a machine agree "
+        "on what is served.",
     )
     domain: str = Field(
         default="",
-        description="A graph answers at the host `{resource_id}.{domain}` too; empty: by path "
-        "alone.",
+        description="A graph also answers at the host `{resource_id}.{domain}`. Empty: by path "
+        "only.",
     )
     public_url: str = Field(
         default="",
-        description="Origin that addresses of graphs begin with when they go by path; empty takes "
-        "`http://` and `Server__Bind`.",
+        description="Origin of the addresses of graphs that are served by path. Empty: `http://` "
+        "and `Server__Bind`.",
     )
     max_open_graphs: Annotated[int, Field(gt=0, le=100_000)] = Field(
         default=256,
-        description="Graphs that a worker keeps open; the longest unused are closed beyond it.",
+        description="Graphs that a worker keeps open. Beyond it, the longest unused are closed.",
     )
     open_wait: Seconds = Field(
         default=5.0,
-        description="Seconds a request waits for its graph to be opened when all that may be open "
+        description="Seconds that a request waits for its graph to be opened if all open graphs "
         "are in use; then 503.",
     )
     drain_seconds: Seconds = Field(
         default=10.0,
-        description="Seconds that requests under way get when their graph is taken away.",
+        description="Seconds that running requests have to finish when their graph is removed.",
     )
     backup_interval: Seconds = Field(
         default=_DAY, description="Seconds between two backups of a graph that has backups."

@@ -25,50 +25,53 @@ class EventsSettings(Section):
 
     enabled: bool = Field(
         default=True,
-        description="Keep an event of each write, in the transaction of the write; else there are "
-        "none, and nothing is delivered.",
+        description="Store an event for each write, in the transaction of the write. If false, "
+        "nothing is delivered.",
     )
     source: str = Field(
         default="",
-        description="Host name that events give as their `source`; empty takes that of "
-        "`Server__PublicUrl`, else `localhost`.",
+        description="Host name in the `source` of events. Empty: that of `Server__PublicUrl`, or "
+        "`localhost`.",
     )
     endpoints: dict[EndpointName, EndpointKeys] = Field(
         default={},
-        description="Where routes may send, by name: `Events__Endpoints__alarms__Type=webhook` and "
-        "the keys of that type.",
+        description="Endpoints of event routes, by name: "
+        "`Events__Endpoints__alarms__Type=webhook` and the keys of that type.",
     )
     max_routes: Annotated[int, Field(ge=1, le=MOST_ROUTES)] = Field(
         default=100, description="Most event routes of a graph (vendor 6)."
     )
     max_filter_bytes: Bytes = Field(default=8192, description="Longest filter of a route.")
     keep_hours: Annotated[float, Field(gt=0, le=24 * 366)] = Field(
-        default=72.0, description="Hours after which events that were delivered are forgotten."
+        default=72.0, description="Hours after which delivered events are deleted."
     )
     keep_bytes: Bytes = Field(
         default=256 * 1024 * 1024,
-        description="Bytes of events kept; of more, the oldest that were delivered are forgotten.",
+        description="Bytes of stored events. Beyond it, the oldest delivered ones are deleted.",
     )
     undelivered_bytes: Bytes = Field(
         default=1024 * 1024 * 1024,
-        description="Bytes of events kept when routes have not delivered them; beyond, the oldest "
-        "are lost to those routes.",
+        description="Bytes of stored events that routes have not delivered. Beyond it, those "
+        "routes lose the oldest.",
     )
     retry_hours: Annotated[float, Field(gt=0, le=24 * 31)] = Field(
         default=24.0,
         description="Hours for which an event is tried again at an endpoint that does not answer.",
     )
     max_dead_letters: Count = Field(
-        default=10_000, description="Dead letters kept of a route; the oldest are forgotten."
+        default=10_000,
+        description="Dead letters stored for each route. Beyond it, the oldest are deleted.",
     )
     in_flight: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=16, description="Twins of which a route sends events at the same time."
+        default=16, description="Number of twins whose events a route sends at the same time."
     )
     max_streams: Count = Field(
-        default=100, description="Clients of `GET /events` a worker serves at once; more are 503."
+        default=100,
+        description="Clients of `GET /events` that a worker serves at once; more are 503.",
     )
     heartbeat: Seconds = Field(
-        default=15.0, description="Seconds without event after which a stream shows it is alive."
+        default=15.0,
+        description="Seconds without an event after which a stream sends a sign of life.",
     )
 
     @field_validator("endpoints", mode="before")

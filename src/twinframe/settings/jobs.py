@@ -17,17 +17,18 @@ class JobsSettings(Section):
 
     directories: tuple[str, ...] = Field(
         default=(),
-        description="Folders that jobs may read from and write to with `file:` URLs; none if "
-        "empty. `{graph}` in one stands for the id of a hosted graph: hosted graphs use only such.",
+        description="Folders that jobs may read and write with `file:` URLs. Empty: none. "
+        "`{graph}` stands for the id of a hosted graph; hosted graphs use only "
+        "folders with it.",
     )
     hosts: tuple[str, ...] = Field(
         default=(),
-        description="Hosts that jobs may read from and write to by `https:`, such as "
-        "`data.example` or `data.example:8443`; with `http://` in front also by `http:`.",
+        description="Hosts that jobs may read and write with `https:`, such as `data.example` or "
+        "`data.example:8443`; with the prefix `http://` also with `http:`.",
     )
     buckets: tuple[str, ...] = Field(
         default=(),
-        description="Places in object stores that jobs may use, such as `s3://bucket/folder`, "
+        description="Locations in object stores that jobs may use, such as `s3://bucket/folder`, "
         "`gs://bucket` or `https://account.blob.core.windows.net/container`; `{graph}` as in "
         "`Directories`.",
     )
@@ -42,11 +43,11 @@ class JobsSettings(Section):
     )
     max_kept: Count = Field(
         default=1000,
-        description="Most jobs of a kind that are kept. For one more, the one that ended longest "
-        "ago is forgotten with its log.",
+        description="Most jobs of a kind that are kept. For a new one beyond that, the job that "
+        "ended longest ago is deleted with its log.",
     )
     keep_seconds: Seconds = Field(
-        default=30 * _DAY, description="Seconds after which a finished job is forgotten."
+        default=30 * _DAY, description="Seconds after which a finished job is deleted."
     )
     max_errors: Count = Field(
         default=10_000, description="Refused lines after which an import gives up."
@@ -62,23 +63,23 @@ class JobsSettings(Section):
     )
     pause: Annotated[float, Field(ge=0)] = Field(
         default=0.002,
-        description="Seconds between two such writes of a job, for the requests of others.",
+        description="Seconds between two such writes of a job, in which others can write.",
     )
     events: bool = Field(
         default=True,
-        description="Keep an event of each twin, relationship and model that a job, or `twinframe "
-        "import`, writes or deletes; `false` is faster by a third.",
+        description="Store an event for each twin, relationship and model that a job or "
+        "`twinframe import` writes or deletes. `false` is a third faster.",
     )
     read_timeout: Seconds = Field(
         default=60.0, description="Seconds without progress of a source after which a job fails."
     )
     lease_seconds: Seconds = Field(
         default=10.0,
-        description="Seconds after which the background work of a worker that died goes on in "
-        "another.",
+        description="Seconds after which another worker continues the background tasks of a "
+        "worker that died.",
     )
     look_seconds: Seconds = Field(
-        default=1.0, description="Seconds between two looks for background work."
+        default=1.0, description="Seconds between two searches for background tasks."
     )
 
     @field_validator("hosts")

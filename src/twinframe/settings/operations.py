@@ -14,14 +14,15 @@ Rate = Annotated[float, Field(ge=0, le=1_000_000)]
 class MetricsSettings(Section):
     """Prometheus metrics, at an address of their own."""
 
-    enabled: bool = Field(default=False, description="Count and measure, and serve `/metrics`.")
+    enabled: bool = Field(default=False, description="Collect metrics, and serve `/metrics`.")
     bind: str = Field(
         default="127.0.0.1:9464",
-        description="Address and port of `/metrics`. Nobody is asked for credentials there.",
+        description="Address and port of `/metrics`. It requires no credentials.",
     )
     max_graphs: Annotated[int, Field(ge=0)] = Field(
         default=100,
-        description="Hosted graphs a worker names in metrics; all others are counted as `(other)`.",
+        description="Hosted graphs that a worker names in metrics; all others are counted as "
+        "`(other)`.",
     )
 
     @field_validator("bind")
@@ -34,7 +35,7 @@ class TracesSettings(Section):
     """OpenTelemetry traces. Where they go is said by the standard `OTEL_*` variables."""
 
     enabled: bool = Field(
-        default=False, description="Make spans of requests, queries and writes, and export them."
+        default=False, description="Export spans of requests, queries and writes."
     )
 
 
@@ -55,17 +56,17 @@ class RateLimitSettings(Section):
 
     enabled: bool | None = Field(
         default=None,
-        description="Hold callers to the rates below; unset does where credentials are asked for.",
+        description="Enforce the rates below. Unset: if credentials are required.",
     )
     per_second: RateSettings = RateSettings()
     burst_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
         default=2.0,
-        description="Seconds' worth of a rate that may come at once after a pause.",
+        description="Size of a burst after a pause, in seconds of the rate.",
     )
     callers: Count = Field(
         default=10_000,
         le=1_000_000,
-        description="Callers remembered at once; beyond, those seen longest ago are forgotten.",
+        description="Callers remembered at once. Beyond it, those seen longest ago are forgotten.",
     )
 
 

@@ -44,23 +44,23 @@ class MemorySettings(Section):
 
     bytes_: Annotated[int, Field(ge=0)] = Field(
         default=0,
-        description="Memory of all workers together. 0 is half of what the machine, or the "
-        "container, has, and at most 384 MiB a worker. Of its share each worker needs 96 MiB "
-        "itself, and holds the rest for clients.",
+        description="Memory of all workers together. 0: half the memory of the machine or "
+        "container, and at most 384 MiB for each worker. Each worker needs 96 MiB of "
+        "its share itself and holds the rest for clients.",
     )
     requests: Share = Field(
         default=45,
-        description="Percent of that for bodies on their way in, and what is parsed of them.",
+        description="Percent of it for bodies being received, and their parsed values.",
     )
     writes: Share = Field(
-        default=35, description="Percent for documents and patches that are worked on."
+        default=35, description="Percent for documents and patches that are being written."
     )
     queries: Share = Field(
         default=50,
         description="Percent for values that queries compute, compiled patterns, collected rows.",
     )
     answers: Share = Field(
-        default=35, description="Percent for answers that clients have not taken yet."
+        default=35, description="Percent for answers that clients have not read yet."
     )
     imports: Share = Field(
         default=50, description="Percent for sections of models and spools of imports and exports."
@@ -75,8 +75,8 @@ class BulkSettings(Section):
     )
     group_items: Count = Field(
         default=200,
-        description="Items of a bulk request that are committed together; between such groups "
-        "other writers get their turn. A group also ends with 4 MiB of documents.",
+        description="Items of a bulk request that are committed together. Between such groups, "
+        "other writes can run. A group also ends after 4 MiB of documents.",
     )
     max_operations: Count = Field(
         default=1000, description="Most operations of one POST /$transaction."
@@ -130,7 +130,7 @@ _BASE_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 
 
 class ServerSettings(Section):
-    """The listening process: address, workers, and what a client may cost."""
+    """The listening process: address, workers, and limits for clients."""
 
     bind: str = Field(default="127.0.0.1:8080", description="Address and port to listen on.")
     workers: Annotated[int, Field(gt=0, le=256)] = Field(
@@ -141,21 +141,23 @@ class ServerSettings(Section):
     )
     public_url: str = Field(
         default="",
-        description="Origin of links and of 401s, such as that of the proxy in front; empty takes "
-        "the request's Host where it is a name of this service.",
+        description="Origin in links and in 401 answers, such as that of the proxy. Empty: the "
+        "request's Host, if it is a name of this service.",
     )
     tls: TlsSettings = TlsSettings()
     graceful_timeout: Seconds = Field(
-        default=10.0, description="Seconds that accepted requests get to finish at stop or reload."
+        default=10.0,
+        description="Seconds that accepted requests have to finish at a stop or reload.",
     )
     drain_delay: Annotated[float, Field(ge=0, le=600)] = Field(
         default=0.0,
-        description="Seconds at stop in which it still accepts but says at `/health/ready` that it "
-        "is not ready, so that balancers take it away first.",
+        description="Seconds at a stop in which the service still accepts requests, but "
+        "`/health/ready` says that it is not ready, so that load balancers stop using "
+        "it first.",
     )
     worker_timeout: Annotated[int, Field(gt=0)] = Field(
         default=10,
-        description="Seconds after which a worker that gives no sign of life is replaced.",
+        description="Seconds without a sign of life after which a worker is replaced.",
     )
     header_timeout: Seconds = Field(
         default=10.0, description="Seconds to receive a request's head."
@@ -165,8 +167,8 @@ class ServerSettings(Section):
     )
     min_body_rate: Annotated[int, Field(ge=0)] = Field(
         default=500,
-        description="Bytes a second of a request's body that must come at least, on average over "
-        "BodyTimeout; 0 asks for progress alone.",
+        description="Least bytes per second of a request's body, on average over BodyTimeout. 0 "
+        "requires only progress.",
     )
     idle_timeout: Seconds = Field(default=75.0, description="Seconds an idle connection is kept.")
     write_timeout: Seconds = Field(
@@ -182,8 +184,9 @@ class ServerSettings(Section):
     )
     max_connections: Count = Field(
         default=1000,
-        description="Connections a worker serves at once. For one more, that goes which has waited "
-        "longest without a request, of the address with the most; else it is 503.",
+        description="Connections that a worker serves at once. For a new one beyond that, the "
+        "worker closes the connection that has been idle longest, of the address with "
+        "the most connections; if none is idle, it answers 503.",
     )
     max_connections_per_address: Annotated[int, Field(ge=0)] = Field(
         default=0,
@@ -270,15 +273,15 @@ class LoggingSettings(Section):
     """What is written to standard error, one JSON object a line."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least level."
+        default="info", description="Lowest level that is logged."
     )
-    format: Literal["json", "text"] = Field(default="json", description="Form of the lines.")
+    format: Literal["json", "text"] = Field(default="json", description="Format of the lines.")
     access: bool = Field(default=True, description="Write a line for each request.")
     audit: bool = Field(
         default=True, description="Write a line for each decision about access, as JSON."
     )
     slow_query: Annotated[float, Field(ge=0)] = Field(
-        default=1.0, description="Seconds from which on a query is logged as slow; 0 logs none."
+        default=1.0, description="Seconds after which a query is logged as slow; 0 logs none."
     )
     slow_query_text: SlowQueryText = Field(
         default="masked",
@@ -290,11 +293,11 @@ class StorageSettings(Section):
     """Which graph store is used. The store's own settings stand beside it, under its name."""
 
     provider: str = Field(default="sqlite", description="Name of the storage plugin.")
-    graph: str = Field(default="default", description="Name of the graph this service serves.")
+    graph: str = Field(default="default", description="Name of the graph that this service serves.")
     query_threads: Annotated[int, Field(ge=1, le=16)] = Field(
         default=2,
-        description="Threads a worker for reads that may scan; spare ones help when all are "
-        "held up.",
+        description="Threads of each worker for reads that may scan. Spare threads help when all "
+        "of them are blocked.",
     )
     query_queue: Count = Field(
         default=256, description="Queries that may wait in a worker; more is 503."
@@ -304,7 +307,7 @@ class StorageSettings(Section):
     )
     write_wait: Seconds = Field(
         default=5.0,
-        description="Seconds a write waits for its turn before it is given up with 503.",
+        description="Seconds that a write waits before it is answered with 503.",
     )
 
 
@@ -335,8 +338,8 @@ class GraphSettings(Section):
     max_page_size: Count = Field(default=2000, description="Most items of a listing's page.")
     max_page_bytes: Bytes = Field(
         default=2 * 1024 * 1024,
-        description="Most bytes of items on a page of a listing or a query; the next page begins "
-        "behind the last that fitted. One item a page has in any case.",
+        description="Most bytes of items on a page of a listing or a query. The next page begins "
+        "after the last item that fitted. A page always has at least one item.",
     )
     token_lifetime: Seconds = Field(
         default=86400.0, description="Seconds after which a continuation token expires."
@@ -359,12 +362,13 @@ class QuerySettings(Section):
     max_text_bytes: Bytes = Field(default=256 * 1024, description="Longest query text.")
     max_body_bytes: Bytes = Field(
         default=1024 * 1024,
-        description="Largest body of a query with its parameters, and of what is small by nature: "
-        "event routes, jobs; more is 413.",
+        description="Largest body of a query with its parameters, and of other small requests "
+        "such as event routes and jobs; more is 413.",
     )
     max_words: Count = Field(
         default=10_000,
-        description="Most words, values and symbols of a query text; constants in lists beside.",
+        description="Most words, values and symbols of a query text, not counting constants in "
+        "lists.",
     )
     max_depth: Count = Field(default=64, description="Deepest nesting of an expression.")
     page_size: Count = Field(default=1000, description="Rows of a page when none is asked for.")
@@ -384,11 +388,12 @@ class QuerySettings(Section):
     )
     results_bytes: Bytes = Field(
         default=1024 * 1024 * 1024,
-        description="Bytes of all results kept for their next pages; the longest unused go first.",
+        description="Bytes of all results kept for their next pages. Beyond it, the longest "
+        "unused are removed.",
     )
     result_lifetime: Seconds = Field(
         default=900.0,
-        description="Seconds a result is kept after its last page was asked for.",
+        description="Seconds that a result is kept after the last request for a page of it.",
     )
     plan_cache: Count = Field(
         default=512,
@@ -396,7 +401,7 @@ class QuerySettings(Section):
     )
     vendor_hops_exclusive: bool = Field(
         default=True,
-        description="`*n..m` in the vendor's MATCH leaves out n itself, as its manual says.",
+        description="`*n..m` in the vendor's MATCH excludes n itself, as its manual says.",
     )
     vendor_extensions: bool = Field(
         default=True,
@@ -408,8 +413,9 @@ class QuerySettings(Section):
     )
     temporal_properties: bool = Field(
         default=True,
-        description="Cypher reads properties of schema date, dateTime, time, duration as such; "
-        "beside a string they are still their text. Off: they are strings.",
+        description="Cypher reads properties of the schemas date, dateTime, time and duration as "
+        "such values; compared with a string they are their text. Off: they are "
+        "strings.",
     )
 
     @model_validator(mode="after")

@@ -20,32 +20,35 @@ class ApiProviderSettings(Section):
         "service's own graph.",
     )
     resource_name: Annotated[str, Field(min_length=1)] = Field(
-        default="default", description="Name of the service's own graph where it is asked about."
+        default="default", description="Name of the service's own graph in requests to the service."
     )
     cache_expiration_minutes: Annotated[float, Field(ge=0, le=24 * 60)] = Field(
         default=0.0,
-        description="Minutes an answer is used for; fractions are allowed. 0 asks for each "
-        "request, so that a revoked permission is gone at once.",
+        description="Minutes that an answer is reused; fractions are allowed. With 0 every "
+        "request asks the service, so that revoked permissions end at once.",
     )
     cache_size: Count = Field(
-        default=10_000, description="Users whose answers a worker remembers at most."
+        default=10_000, description="Most users whose answers a worker remembers."
     )
     timeout_seconds: Seconds = Field(
-        default=5.0, description="Seconds for the whole answer; later is no permissions."
+        default=5.0,
+        description="Seconds for the whole answer. After that the caller has no permissions.",
     )
     max_answer_bytes: Bytes = Field(
-        default=64 * 1024, description="Largest answer that is read; more is no permissions."
+        default=64 * 1024,
+        description="Largest answer that is read. With a larger one the caller has no permissions.",
     )
     max_connections: Count = Field(
-        default=20, description="Connections to the service a worker holds at most."
+        default=20, description="Most connections of a worker to the service."
     )
     breaker_failures: Count = Field(
-        default=5, description="Failures in a row after which the service is not asked for a while."
+        default=5,
+        description="Failures in a row after which the service is not called for BreakerSeconds.",
     )
     breaker_seconds: Seconds = Field(
         default=10.0,
-        description="Seconds it then is not asked, and nobody has permissions; then one call tries "
-        "whether it is back.",
+        description="Seconds in which the service is not called, and nobody has permissions. Then "
+        "one call tries it again.",
     )
     ca_file: str = Field(
         default="",
@@ -53,7 +56,7 @@ class ApiProviderSettings(Section):
     )
     allow_plain_http: bool = Field(
         default=False,
-        description="Allow `http://` to other machines: only in a network that is all yours, since "
+        description="Allow `http://` to other machines. Use it only in a network of your own: "
         "whoever can answer there can grant anything.",
     )
     bearer_token: SecretStr = Field(
@@ -61,18 +64,17 @@ class ApiProviderSettings(Section):
     )
     token_endpoint: str = Field(
         default="",
-        description="URL that gives tokens for the service, by client credentials; empty asks for "
-        "none.",
+        description="URL that issues tokens for the service, by client credentials. Empty: none.",
     )
     client_id: str = Field(default="", description="Client id at TokenEndpoint.")
     client_secret: SecretStr = Field(
         default=SecretStr(""), description="Client secret at TokenEndpoint."
     )
-    audience: str = Field(default="", description="Audience to ask a token for; empty names none.")
+    audience: str = Field(default="", description="Audience of the requested token. Empty: none.")
     scope: str = Field(
         default="",
-        description="Scope to ask a token for, such as `access:platform`; empty takes what the "
-        "issuer gives.",
+        description="Scope of the requested token, such as `access:platform`. Empty: the issuer's "
+        "default.",
     )
 
     @field_validator("base_url")

@@ -17,7 +17,7 @@ class KafkaSettings(Section):
     """An Apache Kafka cluster that takes events."""
 
     servers: tuple[str, ...] = Field(
-        description="Some of its brokers, such as `kafka.example:9093`.", min_length=1
+        description="Some of the cluster's brokers, such as `kafka.example:9093`.", min_length=1
     )
     topic: str = Field(
         default="twinframe-events",
@@ -26,12 +26,14 @@ class KafkaSettings(Section):
     )
     tls: bool = Field(default=True, description="Encrypt the connection and check the brokers.")
     certificate_authority: str = Field(
-        default="", description="PEM file of the authorities to trust; empty takes the usual ones."
+        default="", description="PEM file of the authorities to trust. Empty: those of the system."
     )
     mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
         default="SCRAM-SHA-512", description="How Username and Password are sent (SASL)."
     )
-    username: str = Field(default="", description="Who we are to the cluster; empty is nobody.")
+    username: str = Field(
+        default="", description="User name at the cluster. Empty: no authentication."
+    )
     password: SecretStr = Field(default=SecretStr(""), description="Its password.")
     compression: Literal["none", "gzip"] = Field(
         default="none", description="How records are compressed."

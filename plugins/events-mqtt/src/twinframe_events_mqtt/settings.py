@@ -23,29 +23,29 @@ class MqttSettings(Section):
     topic: str = Field(
         default="twinframe/{type}/{key}",
         description="Topic of an event, with `{type}`, `{key}` (the twin's id), `{subject}` and "
-        "`{source}`; what they stand for is percent-encoded where it would end a level.",
+        "`{source}`. Their values are percent-encoded where they would end a level.",
     )
     tls: bool = Field(default=True, description="Encrypt the connection and check the broker.")
     certificate_authority: str = Field(
-        default="", description="PEM file of the authorities to trust; empty takes the usual ones."
+        default="", description="PEM file of the authorities to trust. Empty: those of the system."
     )
     certificate: str = Field(
-        default="", description="PEM file of a client certificate, with Key beside it."
+        default="", description="PEM file of a client certificate; it requires Key."
     )
     key: str = Field(default="", description="PEM file of its private key.")
-    username: str = Field(default="", description="Who we are to the broker.")
+    username: str = Field(default="", description="User name at the broker.")
     password: SecretStr = Field(default=SecretStr(""), description="Its password.")
     client_id: str = Field(
-        default="", description="Begin of the client's id; each worker has one of its own."
+        default="", description="Beginning of the client id. Each worker has an id of its own."
     )
     qos: Literal[0, 1, 2] = Field(
-        default=1, description="Quality of service; with 0 events may be lost on the way."
+        default=1, description="Quality of service. With 0, events may be lost."
     )
     retain: bool = Field(
-        default=False, description="Have the broker keep the last event of each topic."
+        default=False, description="Let the broker keep the last event of each topic."
     )
     keepalive: Annotated[int, Field(ge=5, le=3600)] = Field(
-        default=30, description="Seconds after which a silent connection is looked after."
+        default=30, description="Seconds after which a silent connection is checked."
     )
     timeout: Seconds = Field(
         default=15.0, description="Seconds for the broker to answer or to take an event."

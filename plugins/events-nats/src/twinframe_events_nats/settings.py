@@ -28,15 +28,17 @@ class NatsSettings(Section):
     )
     jetstream: bool = Field(
         default=True,
-        description="Wait until a stream has stored the event; there must be one for the subject. "
-        "Without, an event that nobody listens for is gone.",
+        description="Wait until a stream has stored the event; a stream for the subject must "
+        "exist. If false, an event without a listener is lost.",
     )
     certificate_authority: str = Field(
-        default="", description="PEM file of the authorities to trust; empty takes the usual ones."
+        default="", description="PEM file of the authorities to trust. Empty: those of the system."
     )
-    username: str = Field(default="", description="Who we are to the server.")
+    username: str = Field(default="", description="User name at the server.")
     password: SecretStr = Field(default=SecretStr(""), description="Its password.")
-    token: SecretStr = Field(default=SecretStr(""), description="A token in their place.")
+    token: SecretStr = Field(
+        default=SecretStr(""), description="Token, instead of user name and password."
+    )
     credentials: str = Field(default="", description="File of credentials (JWT and NKey seed).")
     timeout: Seconds = Field(
         default=10.0, description="Seconds for the server to answer or to take an event."

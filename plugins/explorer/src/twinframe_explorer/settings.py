@@ -19,22 +19,22 @@ class ExplorerSettings(Section):
     enabled: bool = Field(default=True, description="Serve the explorer at `/explorer`.")
     client_id: str = Field(
         default="",
-        description="The explorer's id at the issuer, a public client with Authorization Code and "
-        "PKCE; empty offers no sign-in, then a token is pasted.",
+        description="The explorer's client id at the issuer, a public client with Authorization "
+        "Code and PKCE. Empty: no sign-in; users paste a token.",
     )
     authority: str = Field(
         default="",
-        description="Where people sign in, found as `Authentication__Authority` is, whose value "
-        "it has when empty.",
+        description="Issuer at which users sign in, found as `Authentication__Authority` is. "
+        "Empty: the same.",
     )
     scopes: tuple[str, ...] = Field(
         default=(),
-        description="Scopes to ask for; empty asks for `openid` and what the API and the control "
-        "plane need.",
+        description="Scopes to request. Empty: `openid`, and those that the API and the control "
+        "plane require.",
     )
     audience: str = Field(
         default="",
-        description="Audience to ask a token for; empty takes `Authentication__Audience`.",
+        description="Audience of the requested token. Empty: `Authentication__Audience`.",
     )
     origins: tuple[str, ...] = Field(
         default=(),
@@ -43,8 +43,8 @@ class ExplorerSettings(Section):
     )
     directory: str = Field(
         default="",
-        description="Directory with a built page, for work on it; empty takes the one that came "
-        "with the distribution.",
+        description="Directory with a built page, for its developers. Empty: the page of the "
+        "distribution.",
     )
 
     @field_validator("authority")

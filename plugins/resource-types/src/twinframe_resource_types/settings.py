@@ -16,14 +16,13 @@ class ProductSettings(Section):
 
     product_url: str = Field(
         default="",
-        description="Address of the product; empty: resources of this type are registered, and "
-        "nothing else is done.",
+        description="Address of the product. Empty: resources of this type are only registered.",
     )
     bearer_token: SecretStr = Field(
         default=SecretStr(""), description="Token sent to the product; empty sends none."
     )
     timeout_seconds: Seconds = Field(
-        default=30.0, description="Seconds for one whole answer; later is tried again."
+        default=30.0, description="Seconds for one whole answer. After that the call is repeated."
     )
     max_answer_bytes: Bytes = Field(
         default=64 * 1024, description="Largest answer that is read; more is a failure."
@@ -34,7 +33,7 @@ class ProductSettings(Section):
     )
     allow_plain_http: bool = Field(
         default=False,
-        description="Allow `http://` to other machines: only in a network that is all yours.",
+        description="Allow `http://` to other machines. Use it only in a network of your own.",
     )
 
     @model_validator(mode="after")

@@ -21,8 +21,9 @@ class RdfSettings(Section):
     )
     directory: str = Field(
         default="var/rdf",
-        description="`oxigraph`: directory of the stores, one a graph, made when it is missing; "
-        "empty keeps graphs in memory, for one process and until it ends.",
+        description="`oxigraph`: directory of the stores, one for each graph. It is created if it "
+        "does not exist. Empty: graphs are in memory, for one process and until it "
+        "ends.",
     )
     in_process: bool = Field(
         default=False,
@@ -36,13 +37,13 @@ class RdfSettings(Section):
     )
     query_bytes: Count = Field(
         default=256 * 1024**2,
-        description="`oxigraph` on disk: bytes of memory that a query of a caller may take; "
-        "all that run at one time may take twice as much together.",
+        description="`oxigraph` on disk: bytes of memory that a caller's query may use. All that "
+        "run at the same time may use twice as much together.",
     )
     ontology: dict[str, str] = Field(
         default_factory=dict,
-        description="IRIs of public ontologies for models by DTMI, as a JSON object; a `*` in both "
-        "stands for the last name segment. Fixed when a graph is made.",
+        description="IRIs of public ontologies for models by DTMI, as a JSON object; a `*` in "
+        "both stands for the last name segment. Fixed when a graph is created.",
     )
     rdflib_store: str = Field(
         default="default",
@@ -51,7 +52,7 @@ class RdfSettings(Section):
     )
     rdflib_configuration: str = Field(
         default="",
-        description="`rdflib`: what the store plugin is opened with, if it needs that; `{graph}` "
+        description="`rdflib`: configuration with which the store plugin is opened; `{graph}` "
         "stands for the name of the graph.",
     )
     query_url: str = Field(default="", description="`sparql`: address of the query service.")
@@ -84,8 +85,8 @@ class RdfSettings(Section):
     )
     product: Literal["", "standard", "virtuoso"] = Field(
         default="",
-        description="`sparql`: what the server is, where a proxy hides its `Server` header; empty: "
-        "by that header.",
+        description="`sparql`: the product, if a proxy hides the server's `Server` header. Empty: "
+        "by this header.",
     )
 
     @model_validator(mode="after")

@@ -17,7 +17,8 @@ class SqliteSettings(Section):
     directory: str = Field(
         default="var",
         min_length=1,
-        description="Directory of the files, made when it is missing; one file a graph.",
+        description="Directory of the files, one for each graph. It is created if it does not "
+        "exist.",
     )
     durability: Literal["full", "relaxed"] = Field(
         default="full",
@@ -26,19 +27,19 @@ class SqliteSettings(Section):
     )
     checksums: bool = Field(
         default=True,
-        description="Give new files a checksum a page, so that bits that flip on the disk are "
-        "found. Files that have them keep them; a backup that is restored gets them.",
+        description="Give each page of new files a checksum, so that flipped bits on the disk are "
+        "found. Existing checksums are kept; a restored backup gets them.",
     )
     damaged_log: Literal["refuse", "accept"] = Field(
         default="refuse",
-        description="What to do with a write-ahead log that lacks transactions which had been "
-        "committed. `refuse`: nothing is opened. `accept`: go on without them, once; a copy of the "
-        "log is kept.",
+        description="What to do with a write-ahead log that lacks committed transactions. "
+        "`refuse`: do not open the graph. `accept`: continue without them, once; a "
+        "copy of the log is kept.",
     )
     ballast_bytes: Annotated[int, Field(ge=0)] = Field(
         default=0,
-        description="Bytes kept in the file `ballast` of the directory; when the disk is full, "
-        "removing that file gives the room that deletions need. 0 keeps none.",
+        description="Size of the file `ballast` in the directory. When the disk is full, remove "
+        "this file to make room for deletions. 0: no such file.",
     )
     cache_bytes: Bytes = Field(
         default=16 * 1024 * 1024,
@@ -58,16 +59,19 @@ class SqliteSettings(Section):
         description="Pages in the write-ahead log that start a checkpoint after a commit.",
     )
     turn_timeout: Seconds = Field(
-        default=5.0, description="Seconds a batch of writes waits for its turn among all processes."
+        default=5.0,
+        description="Seconds that a batch of writes waits for the writer lock, which processes "
+        "take in turn.",
     )
     busy_timeout: Seconds = Field(
         default=5.0,
-        description="Seconds SQLite itself waits for a lock; a backstop behind the turn.",
+        description="Seconds that SQLite itself waits for a lock, if a process does not take the "
+        "writer lock.",
     )
     long_statements: Annotated[int, Field(ge=0, le=64)] = Field(
         default=0,
-        description="Statements longer than some 4 ms that work at one time in a worker; the others"
-        " take turns of 20 ms. 0 is half of the processors, at least one.",
+        description="Statements longer than some 4 ms that run at once in a worker. More of them "
+        "alternate every 20 ms. 0: half the processors, at least one.",
     )
     max_document_bytes: Bytes = Field(
         # NOTE: SQLite holds several copies while it builds a value, and checks no deadline
@@ -77,6 +81,6 @@ class SqliteSettings(Section):
     )
     indexes: tuple[PropertyName, ...] = Field(
         default=(),
-        description="Properties to index, made when the store is opened; `twinframe index` does "
-        "it without a restart.",
+        description="Properties to index. The indexes are created when the store is opened; "
+        "`twinframe index` creates them without a restart.",
     )

@@ -55,30 +55,33 @@ class WebhookSettings(Section):
     """A URL that takes events."""
 
     url: str = Field(
-        description="Where events are POSTed: https, or http on this machine.",
+        description="URL to which events are sent by POST: https, or http on this machine.",
     )
     secret: SecretStr = Field(
         default=SecretStr(""),
-        description="Signs requests as Standard Webhooks has it: text, or `whsec_` and Base64; "
-        "empty leaves them unsigned.",
+        description="Secret that signs requests according to Standard Webhooks: text, or `whsec_` "
+        "and Base64. Empty: requests are not signed.",
     )
     headers: dict[str, SecretStr] = Field(
         default={}, description="Further headers of each request, such as Authorization."
     )
     origin: str = Field(
         default="",
-        description="The name that the receiver must allow in the handshake; empty takes the "
-        "host name in `Server__PublicUrl`, else `localhost`.",
+        description="Name that the receiver must allow in the handshake. Empty: the host name in "
+        "`Server__PublicUrl`, or `localhost`.",
     )
     handshake: bool = Field(
         default=True,
-        description="Ask the receiver by OPTIONS whether it wants events, before the first.",
+        description="Ask the receiver by OPTIONS whether it wants events, before the first event "
+        "is sent.",
     )
     allow_http: bool = Field(
-        default=False, description="Allow http to other machines: anybody between may read along."
+        default=False,
+        description="Allow http to other machines. Anybody on the network can then read the "
+        "events.",
     )
     certificate_authority: str = Field(
-        default="", description="PEM file of the authorities to trust; empty takes the usual ones."
+        default="", description="PEM file of the authorities to trust. Empty: those of the system."
     )
     timeout: Seconds = Field(default=15.0, description="Seconds for the receiver to answer.")
     max_connections: Count = Field(default=32, description="Most connections of a worker.")
