@@ -25,6 +25,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.unit.control.resources.fault_points import FaultPoints, kill_process
+from tests.unit.control.resources.folder_host import FolderHost
 from tests.waiting import PATIENCE
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.control.plane import RECORD_KINDS
@@ -40,8 +42,6 @@ from twinframe.runtime.backoff import Backoff
 from twinframe.settings import HostingSettings, Settings
 from twinframe.storage.base import Outcome
 from twinframe.storage.control import ControlWriteFunction
-from twinframe.testing.faults import FaultPoints, kill_process
-from twinframe.testing.folder_host import FolderHost
 from twinframe_resource_types.graph import GraphType
 from twinframe_storage_sqlite.control_store import SqliteControlStore
 from twinframe_storage_sqlite.settings import SqliteSettings

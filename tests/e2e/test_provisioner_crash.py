@@ -18,6 +18,7 @@ import orjson
 import pytest
 
 from tests.e2e.dying_provisioners import Nursery, build_host, build_store, build_types
+from tests.unit.control.resources.folder_host import FolderHost
 from tests.unit.control.resources.test_provisioner import POINTS as STEPS
 from twinframe.control.plane import RECORD_KINDS
 from twinframe.control.records.documents import ORGANIZATIONS, PROJECTS, Organization, Project
@@ -27,7 +28,6 @@ from twinframe.control.resources.requests import RequestReader
 from twinframe.control.resources.resources import Resources
 from twinframe.model.json import JsonLimits
 from twinframe.storage.control import ControlTransaction, ControlWriteFunction
-from twinframe.testing.folder_host import FolderHost
 
 ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "1"))
 

@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from tests.storages import choose, require
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.graph import Graph
 from twinframe.model.clock import render_update_time
 from twinframe.model.etags import parse_condition
@@ -21,7 +22,6 @@ from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import ROOM, build_building_interfaces, build_twin_document
-from twinframe.testing.inline_runner import InlineRunner
 
 T = TypeVar("T")
 START = 1_706_702_400_000_000_000

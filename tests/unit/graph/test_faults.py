@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     PreconditionFailed,
     StorageBusy,
@@ -19,7 +20,6 @@ from twinframe.graph import Graph
 from twinframe.model.etags import parse_condition, parse_put_condition
 from twinframe.testing.factories import FLOOR, ROOM, SENSOR
 from twinframe.testing.faulty_store import Fault, FaultKind, FaultyStore
-from twinframe.testing.inline_runner import InlineRunner
 
 WARMER: Any = [{"op": "add", "path": "/temperature", "value": 2.0}]
 CALMER: Any = [{"op": "add", "path": "/mode", "value": "x"}]

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from tests.unit.graph.conftest import find_engine
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.graph import Graph
 from twinframe.graph.context.model_cache import ModelCache
 from twinframe.graph.queries.temporal_members import TypingCache
@@ -17,7 +18,6 @@ from twinframe.query.plan.optimize import optimize
 from twinframe.query.plan.split import split
 from twinframe.storage.base import GraphTransaction, ModelRecord, TwinRecord
 from twinframe.testing.factories import build_interface
-from twinframe.testing.inline_runner import InlineRunner
 
 SCHEMAS = {"Moment": "dateTime", "Day": "date", "Clock": "time", "Word": "string", "Size": "double"}
 STORED = {

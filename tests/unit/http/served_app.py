@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     InvalidArgument,
     ModelNotFound,
@@ -33,7 +34,6 @@ from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import ServerSettings, Settings
 from twinframe.storage.base import IncomingRelationship, StoredDocument
 from twinframe.storage.memory import MemoryStore
-from twinframe.testing.inline_runner import InlineRunner
 
 
 def build_etag(number: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import orjson
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from tests.unit.http.conftest import Client
 from twinframe.access.authentication.port import MISSING, Authenticator, Headers
 from twinframe.access.gate import AuditEntry, Gate
@@ -29,7 +30,6 @@ from twinframe.testing.factories import (
     build_twin_document,
 )
 from twinframe.testing.faulty_store import Fault, FaultKind, FaultyStore
-from twinframe.testing.inline_runner import InlineRunner
 
 ACCESS = {
     "authentication": {

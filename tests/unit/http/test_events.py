@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from tests.unit.graph.events.event_samples import build_lifecycle, build_update, replace
+from tests.unit.graph.inline_runner import InlineRunner
 from tests.unit.http.test_access import ACCESS, EVENTS, ClaimedPermissions, NamedCaller, Trail
 from twinframe.access.authentication.port import Headers
 from twinframe.access.gate import Gate
@@ -28,7 +29,6 @@ from twinframe.storage.epochs import read_epoch, renew_epoch
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.contracts.base import run
 from twinframe.testing.factories import SENSOR, build_building_interfaces, build_twin_document
-from twinframe.testing.inline_runner import InlineRunner
 
 SETTINGS = Settings.model_validate({"Events": {"Heartbeat": 0.05}})
 GUARDED = Settings.model_validate({"Events": {"Heartbeat": 0.05}, **ACCESS})

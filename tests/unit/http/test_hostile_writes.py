@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from tests.unit.graph.inline_runner import InlineRunner
 from tests.unit.http.conftest import Answered, Client
 from twinframe.graph import Graph
 from twinframe.http.application import build_application
@@ -36,7 +37,6 @@ from twinframe.testing.factories import (
     build_property,
     build_twin_document,
 )
-from twinframe.testing.inline_runner import InlineRunner
 
 EXAMPLES = int(os.environ.get("TWINFRAME_EXAMPLES", "120"))
 OPERATIONS = [

@@ -10,6 +10,8 @@ from typing import Any, cast
 
 import orjson
 
+from tests.unit.control.resources.fault_points import FaultPoints, PowerCut
+from tests.unit.control.resources.folder_host import FolderHost
 from tests.unit.control.tenants.access_world import SECOND, START, InlineControlRunner, run
 from twinframe.control.plane import RECORD_KINDS
 from twinframe.control.records.documents import ORGANIZATIONS, PROJECTS, Organization, Project
@@ -39,8 +41,6 @@ from twinframe.model.json import JsonLimits
 from twinframe.runtime.backoff import Backoff
 from twinframe.storage.control import ControlStore
 from twinframe.storage.control_memory import MemoryControlStore
-from twinframe.testing.faults import FaultPoints, PowerCut
-from twinframe.testing.folder_host import FolderHost
 from twinframe_resource_types.graph import GraphType
 
 ANN = "ann"

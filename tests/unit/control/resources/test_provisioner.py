@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.control.resources.fault_points import FaultPoints, PowerCut
 from tests.unit.control.resources.resource_world import (
     FAILURE,
     FINAL,
@@ -29,7 +30,6 @@ from twinframe.errors import StorageBusy
 from twinframe.hooks.resource_types.base import LeaseLost, ProvisionContext, ResourceTypeRegistry
 from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName, run_blocking
 from twinframe.settings import ControlSettings
-from twinframe.testing.faults import FaultPoints, PowerCut
 
 CREATE = ("claimed", "begun", "created", "published", "handled", "stored")
 DELETE = ("claimed", "begun", "unpublished", "removed", "handled", "stored")

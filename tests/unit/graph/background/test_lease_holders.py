@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from tests.waiting import run_program
 from twinframe.graph.background import holders, leases
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
 from twinframe.graph.background.leases import LeaseManager
 from twinframe.runtime.leases import LeaseLost
 from twinframe.storage.base import GraphStore
-from twinframe.testing.inline_runner import InlineRunner
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="only Linux names processes in /proc"

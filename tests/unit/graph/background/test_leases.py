@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.graph.background.leases import Lease, LeaseManager, delete_lease
 from twinframe.runtime.leases import LeaseLost
 from twinframe.storage.base import GraphStore, GraphTransaction
-from twinframe.testing.inline_runner import InlineRunner
 
 T = TypeVar("T")
 

@@ -8,13 +8,13 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import ValidationFailed
 from twinframe.graph import Graph
 from twinframe.graph.context.write_clock import WINDOW
 from twinframe.model import clock
 from twinframe.settings import Settings
 from twinframe.testing.factories import ROOM, build_interface, build_twin_document
-from twinframe.testing.inline_runner import InlineRunner
 
 DAY = 86_400 * 1_000_000_000
 NOW = 1_800_000_000_000_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.graph import Graph
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.reading import BATCH, EventReader, build_read
@@ -19,7 +20,6 @@ from twinframe.testing.factories import (
     build_building_interfaces,
     build_twin_document,
 )
-from twinframe.testing.inline_runner import InlineRunner
 
 
 def append(store: GraphStore, count: int, size: int = 10) -> None:

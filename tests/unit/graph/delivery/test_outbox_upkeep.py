@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.graph.background.leases import Lease, LeaseManager
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery import upkeep
@@ -20,7 +21,6 @@ from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphStore, GraphTransaction, OutboxEvent
 from twinframe.testing.contracts.base import reading, run
-from twinframe.testing.inline_runner import InlineRunner
 
 HOUR = 3_600_000_000_000
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     EventRouteEndpointInvalid,
     EventRouteFilterInvalid,
@@ -28,7 +29,6 @@ from twinframe.settings import Settings
 from twinframe.settings.events import MOST_ROUTES, EventsSettings
 from twinframe.storage.base import OutboxEvent
 from twinframe.testing.contracts.base import run
-from twinframe.testing.inline_runner import InlineRunner
 
 ENDPOINTS = Endpoints(
     {

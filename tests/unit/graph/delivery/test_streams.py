@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     EventRouteFilterInvalid,
     EventsDisabled,
@@ -23,7 +24,6 @@ from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphSession, GraphTransaction
 from twinframe.storage.epochs import read_epoch, renew_epoch
 from twinframe.testing.factories import ROOM, build_twin_document
-from twinframe.testing.inline_runner import InlineRunner
 
 
 def build_graph(world: Any, **events: Any) -> Graph:

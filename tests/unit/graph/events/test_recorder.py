@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import TwinframeError
 from twinframe.graph import Graph
 from twinframe.graph.events.event import Event
@@ -23,7 +24,6 @@ from twinframe.testing.factories import (
     build_interface,
     build_twin_document,
 )
-from twinframe.testing.inline_runner import InlineRunner
 
 GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 TWIN = "Microsoft.DigitalTwins.Twin."

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
@@ -35,7 +36,6 @@ from twinframe.testing.factories import (
     build_interface,
     build_property,
 )
-from twinframe.testing.inline_runner import InlineRunner
 
 A, B, C = (f"dtmi:com:example:{x};1" for x in "ABC")
 

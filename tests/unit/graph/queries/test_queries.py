@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
@@ -24,7 +25,6 @@ from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngin
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphSession
 from twinframe.testing.factories import FLOOR, SENSOR, build_interface
-from twinframe.testing.inline_runner import InlineRunner
 
 ALL = "MATCH (t:Sensor) RETURN t.serial AS serial"
 ORDERED = "MATCH (t:Sensor) RETURN t.serial AS serial ORDER BY serial DESC"

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from tests.unit.graph.conftest import World
+from tests.unit.graph.inline_runner import InlineRunner
 from tests.unit.graph.transfer.test_importing import File
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.write_clock import WriteClock
@@ -20,7 +21,6 @@ from twinframe.settings import Settings
 from twinframe.settings.jobs import JobsSettings
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import ROOM, SENSOR, build_building_interfaces
-from twinframe.testing.inline_runner import InlineRunner
 
 TIME = re.compile(rb"2024-01-31T12:\d\d:\d\d\.\d{7}Z")
 GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

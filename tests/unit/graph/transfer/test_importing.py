@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from tests.unit.graph.conftest import World, build_sqlite
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     ImportFileInvalid,
     MemoryExhausted,
@@ -41,7 +42,6 @@ from twinframe.testing.factories import (
     build_interface,
     build_twin_document,
 )
-from twinframe.testing.inline_runner import InlineRunner
 
 
 class File:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,
@@ -33,7 +34,6 @@ from twinframe.testing.factories import (
     build_twin_document,
 )
 from twinframe.testing.faulty_store import Fault, FaultKind, FaultyStore
-from twinframe.testing.inline_runner import InlineRunner
 
 
 def twin(twin_id: Any, model: str = ROOM, **members: Any) -> dict[str, Any]:

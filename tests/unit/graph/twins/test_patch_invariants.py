@@ -10,6 +10,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import JsonPatchInvalid, ValidationFailed
 from twinframe.graph import Graph
 from twinframe.model.etags import parse_condition
@@ -22,7 +23,6 @@ from twinframe.testing.factories import (
     build_building_interfaces,
     build_twin_document,
 )
-from twinframe.testing.inline_runner import InlineRunner
 
 PATHS = st.sampled_from(
     [

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     InvalidArgument,
     JsonPatchInvalid,
@@ -32,7 +33,6 @@ from twinframe.testing.factories import (
     build_interface,
     build_property,
 )
-from twinframe.testing.inline_runner import InlineRunner
 
 OTHER_ETAG = 'W/"00000000-0000-4000-8000-000000000000"'
 SOURCE_TIME = "2024-01-31T12:00:00.123456789+01:00"

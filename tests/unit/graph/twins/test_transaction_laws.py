@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.graph.conftest import build_sqlite
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import OperationRefused, TwinframeError
 from twinframe.graph import Graph
 from twinframe.model.etags import parse_condition, parse_put_condition
@@ -27,7 +28,6 @@ from twinframe.testing.factories import (
     build_building_interfaces,
     build_twin_document,
 )
-from twinframe.testing.inline_runner import InlineRunner
 
 TWINS = ("a", "b", "c")
 IDS = st.sampled_from([*TWINS, "new"])

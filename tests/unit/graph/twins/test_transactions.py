@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,
@@ -23,7 +24,6 @@ from twinframe.settings import Settings, StorageSettings
 from twinframe.storage.runner import StoreRunner
 from twinframe.testing.factories import FLOOR, ROOM, build_twin_document
 from twinframe.testing.faulty_store import Fault, FaultKind, FaultyStore
-from twinframe.testing.inline_runner import InlineRunner
 
 OTHER = 'W/"00000000-0000-0000-0000-000000000000"'
 
