@@ -21,6 +21,8 @@ from typing import IO, Final, cast
 _PATIENCE: Final = 0.02
 _LATER_PAUSE: Final = 0.001
 _PAUSE: Final = 0.01
+_SHARED_NOW: Final = fcntl.LOCK_SH | fcntl.LOCK_NB
+_ALONE_NOW: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 # NOTE: locks of an open file, not of a process: closing another file must not release them.
 _SET_LOCK: Final = getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK)
 
@@ -36,7 +38,7 @@ def try_lock(file: int | IO[bytes], *, shared: bool = False) -> bool:
     Replaces the lock that the open file has, if any.
     """
     try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(file, _SHARED_NOW if shared else _ALONE_NOW)
     except (BlockingIOError, PermissionError):
         return False
     return True

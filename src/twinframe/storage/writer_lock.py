@@ -37,11 +37,12 @@ class WriterLock:
     @contextmanager
     def hold(self, timeout: float) -> Iterator[None]:
         """Hold the lock. Raises `StorageBusy` when it is not free within `timeout` seconds."""
-        started = time.monotonic()
-        is_first = wait_for_lock(self._queue, timeout, pause=_QUEUE_WAIT)
+        end = time.monotonic() + timeout
         try:
-            left = max(0.0, timeout - (time.monotonic() - started))
-            if not is_first or not wait_for_lock(self.file, left, pause=_NEXT_WAIT):
+            if not (
+                wait_for_lock(self._queue, timeout, pause=_QUEUE_WAIT)
+                and wait_for_lock(self.file, end - time.monotonic(), pause=_NEXT_WAIT)
+            ):
                 raise StorageBusy(
                     f"Another process has been writing for more than {timeout:g} s "
                     f"({self._path}); nothing was changed, try again."
