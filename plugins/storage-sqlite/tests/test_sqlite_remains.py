@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -273,6 +274,30 @@ def test_frames_of_a_killed_writer_behind_those_of_the_next_prove_nothing(place:
     store = open_store(place)
     assert count_entries(store) == ENTRIES
     store.close()
+
+
+BEGIN_NEW_LOG_AND_END = """
+import resource, signal, sys
+import apsw
+from twinframe_storage_sqlite.checksums import choose_vfs
+
+connection = apsw.Connection(sys.argv[1], vfs=choose_vfs(sys.argv[1]))
+connection.pragma("user_version")  # opens the log
+frames, copied = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
+assert frames == copied > 0, (frames, copied)
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+connection.execute("CREATE TABLE killed_in_the_first_write (it)")
+"""
+
+
+def test_a_writer_killed_before_the_first_frame_of_a_new_log_has_lost_nothing(place: Path) -> None:
+    database = place / "graph.db"
+    done = run_program([sys.executable, "-c", BEGIN_NEW_LOG_AND_END, str(database)], check=False)
+    assert done.returncode == -signal.SIGXFSZ
+    assert find_loss(build_files(place, "graph")) is None
+    with closing(open_store(place)) as store:
+        assert count_entries(store) == ENTRIES
 
 
 def test_relaxed_durability_may_lose_the_last_writes_with_the_power(tmp_path: Path) -> None:

@@ -146,7 +146,13 @@ def _compare(files: DatabaseFiles, played: int, index: _Index | None) -> Loss | 
     with _open_log(files.wal) as log:
         frames = _Frames(log, _read_size(files.wal), page_size)
         lacks, commits = False, 0
-        if index is not None and (is_of_this_boot(files.use) or frames.salts == index.salts):
+        # NOTE: a new log begins in the index, with new salts and no frame, before the file is
+        # written. A writer killed in between leaves the log before it, all of which is in the
+        # database.
+        is_current = index is not None and (
+            is_of_this_boot(files.use) or frames.salts == index.salts
+        )
+        if index is not None and index.frames > 0 and is_current:
             lacks = played < index.frames or frames.salts != index.salts
             commits = frames.count_commits(played, index.salts, index.frames)
         if not lacks:
