@@ -37,7 +37,7 @@ from twinframe_storage_rdf.engine import Question
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.store import RdfFileStore
-from twinframe_storage_rdf.storeprocess import apart, running, server
+from twinframe_storage_rdf.storeprocess import apart, server
 from twinframe_storage_rdf.storeprocess.apart import ShortQueries
 from twinframe_storage_rdf.storeprocess.engine import ProcessEngine
 from twinframe_storage_rdf.storeprocess.frames import Files, Kind, Request, Status, pack_pair
@@ -564,7 +564,7 @@ def test_a_client_that_takes_its_time_ends_no_process(engine: ProcessEngine, pla
     process = find_process(place)
     rows = engine.select(LARGE, time.monotonic() + 0.3)
     next(rows)
-    time.sleep(running.GRACE + 1.0)
+    time.sleep(server.GRACE + 1.0)
     with pytest.raises(QueryTimeout):
         list(rows)
     assert find_process(place) == process
