@@ -46,7 +46,7 @@ class Condition:
         """Whether there is any condition."""
         return self.match is not None or self.none_match is not None
 
-    def check(self, etag: str | None, what: str = "it") -> None:
+    def check(self, etag: str | None, what: str) -> None:
         """Raise `PreconditionFailed` unless it holds for `what`; `etag` None: it is not stored.
 
         SPEC: RFC 9110 sections 13.1.1 and 13.1.2; `*` stands for any stored document.

@@ -73,7 +73,7 @@ class FakeTwins:
     ) -> StoredDocument:
         self.documents.calls.append(("put_twin", twin_id, document, condition))
         stored = self.documents.stored.get((twin_id,))
-        condition.check(None if stored is None else stored.etag)
+        condition.check(None if stored is None else stored.etag, "it")
         return self.documents.put((twin_id,), document)
 
     async def patch_twin(self, twin_id: str, patch: JsonValue, condition: Condition) -> str:

@@ -21,13 +21,13 @@ def test_an_etag_is_weak_a_guid_and_new_each_time() -> None:
 
 @pytest.mark.parametrize("header", [None, "*", " * ", ETAG, ETAG[2:], f"{OTHER} ,{ETAG}"])
 def test_a_header_that_names_the_etag_holds(header: str | None) -> None:
-    parse_condition(header).check(ETAG)
+    parse_condition(header).check(ETAG, "a twin")
 
 
 @pytest.mark.parametrize("header", [OTHER, '""', 'W/"x"', f"{OTHER}, {OTHER}"])
 def test_a_header_that_names_others_fails(header: str) -> None:
     with pytest.raises(PreconditionFailed) as caught:
-        parse_condition(header).check(ETAG)
+        parse_condition(header).check(ETAG, "a twin")
     assert ETAG in caught.value.message
 
 
@@ -46,7 +46,7 @@ def test_a_header_without_etags_is_refused(header: str) -> None:
 def test_nothing_that_is_not_stored_has_an_etag(header: str) -> None:
     with pytest.raises(PreconditionFailed, match=r"but a twin was not found"):
         parse_condition(header).check(None, "a twin")
-    parse_condition(None, header).check(None)
+    parse_condition(None, header).check(None, "a twin")
 
 
 @pytest.mark.parametrize("header", ["*", ETAG, ETAG[2:], f"{OTHER}, {ETAG}"])
@@ -55,16 +55,16 @@ def test_if_none_match_fails_for_what_is_stored_under_the_etag(header: str) -> N
         PreconditionFailed, match=r"If-None-Match: (\*|W/\S+) .* but a twin was found"
     ):
         parse_condition(None, header).check(ETAG, "a twin")
-    parse_condition(None, OTHER).check(ETAG)
+    parse_condition(None, OTHER).check(ETAG, "a twin")
 
 
 def test_both_headers_have_to_hold() -> None:
-    parse_condition(ETAG, OTHER).check(ETAG)
+    parse_condition(ETAG, OTHER).check(ETAG, "a twin")
     for headers in ((OTHER, OTHER), (ETAG, ETAG), ("*", "*")):
         with pytest.raises(PreconditionFailed):
-            parse_condition(*headers).check(ETAG)
+            parse_condition(*headers).check(ETAG, "a twin")
     with pytest.raises(PreconditionFailed):
-        parse_put_condition("*", "*").check(None)
+        parse_put_condition("*", "*").check(None, "a twin")
 
 
 def test_if_none_match_of_a_put_takes_a_star_only() -> None:

@@ -51,7 +51,7 @@ class RemoveTwin:
         `LimitExceeded`.
         """
         stored = require_twin(transaction, self.twin_id)
-        self.condition.check(stored.etag)
+        self.condition.check(stored.etag, f"the twin {self.twin_id}")
         keys = read_relationship_keys(transaction, self.twin_id, MOST_RELATIONSHIPS + 1)
         if len(keys) > MOST_RELATIONSHIPS:
             raise LimitExceeded(

@@ -119,6 +119,18 @@ def test_a_twin_is_removed_with_its_relationships_and_no_others(world: Any) -> N
         world.do(world.graph.observation.run(look_at("b"), act, keep=True))
 
 
+def test_a_removal_that_is_refused_names_its_twin(world: Any) -> None:
+    stored = world.put("a")
+    refused = parse_condition(None, stored["$etag"])
+
+    async def act(cases: WriteCases) -> int:
+        return await cases.removal.remove_twin("a", refused)
+
+    with pytest.raises(PreconditionFailed, match="the twin a was found"):
+        world.do(world.graph.observation.run(look_at("a"), act, keep=True))
+    assert world.read("a") == stored
+
+
 def test_a_removal_takes_only_so_many_relationships_along(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
