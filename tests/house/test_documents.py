@@ -89,17 +89,19 @@ def test_every_decision_has_one_form_and_its_line_in_the_index() -> None:
 
 def test_what_the_architecture_page_names_exists() -> None:
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    named = re.findall(r"`((?:src|plugins)/[^`]+)`(?: \(`([^`]+)`\))?", page)
+    named = re.findall(
+        r"`((?:src|plugins)/[^`]+)`(?: \((`[^`]+`(?:, (?:then )?`[^`]+`)*)\))?", page
+    )
     assert len(named) > 20
     missing = []
-    for path, name in named:
+    for path, names in named:
         file = ROOT / path
-        words = name.split(".") if name else []
+        words = re.findall(r"\w+", names.replace("then ", ""))
         if not file.exists() or not all(
             re.search(rf"^ *(async )?(def|class) {word}\b", file.read_text("utf-8"), re.MULTILINE)
             for word in words
         ):
-            missing.append(f"{path} {name}")
+            missing.append(f"{path} {names}")
     assert missing == []
 
 
