@@ -25,9 +25,7 @@ from twinframe.http.operations import SIGNED_IN, Route
 from twinframe.http.routing import BoundResponder
 
 _DEEPEST = 3
-"""Second segments that distinguish public paths such as `/api/v1/swagger` from others below
-`/api`.
-"""
+"""How many segments of a path, such as `/api/v1/swagger`, say whether it is public."""
 
 
 class AccessLayer:
@@ -74,7 +72,7 @@ async def identify(gate: Gate, exchange: Exchange, scopes: tuple[str, ...]) -> C
     caller = await gate.authenticate(
         exchange.scope["headers"], partial(build_request_info, exchange)
     )
-    if scopes:  # PERF: most services require none, and an errand is made of several texts
+    if scopes:  # PERF: most services require none, and request info is made of several texts
         gate.check_scopes(caller, scopes, build_request_info(exchange))
     return caller
 
@@ -93,9 +91,10 @@ def is_public(scope: Scope, public: Mapping[str, frozenset[str]]) -> bool:
 
 
 def find_public(routes: Sequence[Route]) -> Mapping[str, frozenset[str]]:
-    """Return the beginnings of public paths: first segments, and the possible second ones of each.
+    """Return the public paths: the first segment of each, and what may follow it.
 
-    No second segment means that everything below the first one is open.
+    What follows is one segment or two, such as `v1/swagger`. An empty set means that everything
+    below the first segment is public.
     """
     asking = {_split(route)[0] for route in routes if route.permission is not None}
     found: dict[str, set[str]] = {WELL_KNOWN: set()}
@@ -107,14 +106,15 @@ def find_public(routes: Sequence[Route]) -> Mapping[str, frozenset[str]]:
 
 
 def _split(route: Route) -> tuple[str, str]:
-    """Return the first segment, and the following ones that distinguish a public path."""
+    """Return the first segment of a route's path, and the next ones up to `_DEEPEST`."""
     first, *rest = route.path.lower().split("/")[1:]
     return first, "/".join(rest[: _DEEPEST - 1])
 
 
 def build_request_info(exchange: Exchange) -> RequestInfo:
-    """Build the action for the audit log: method and path, without the query.
+    """Return what a request is about, for the audit log: its action, its id, the client's address.
 
+    The action is method and path, without the query.
     SEC: a query may contain what is not for a log, such as a token in the wrong place.
     """
     scope = exchange.scope

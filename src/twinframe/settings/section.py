@@ -50,7 +50,7 @@ class Section(BaseModel):
 
 
 class TlsSettings(Section):
-    """TLS of the listening socket; off while `certificate` is empty."""
+    """TLS of the listening socket; off while `Certificate` is empty."""
 
     certificate: str = Field(default="", description="PEM file with the certificate chain.")
     key: str = Field(default="", description="PEM file with the private key.")

@@ -37,9 +37,10 @@ Share = Annotated[int, Field(ge=1, le=100)]
 
 
 class MemorySettings(Section):
-    """What a service holds for its clients at most; who asks for more is told so, the rest goes on.
+    """Most memory that a service holds for its clients; a request for more gets an error.
 
-    Parts may have more than 100 percent together: none of them ever takes what another one holds.
+    The shares of the parts may add up to more than 100 percent. A part never takes memory that
+    another part holds.
     """
 
     bytes_: Annotated[int, Field(ge=0)] = Field(
@@ -50,20 +51,25 @@ class MemorySettings(Section):
     )
     requests: Share = Field(
         default=45,
-        description="Percent of it for bodies being received, and their parsed values.",
+        description="Percent of this memory for bodies being received and their parsed values.",
     )
     writes: Share = Field(
-        default=35, description="Percent for documents and patches that are being written."
+        default=35,
+        description="Percent of this memory for documents and patches that are being written.",
     )
     queries: Share = Field(
         default=50,
-        description="Percent for values that queries compute, compiled patterns, collected rows.",
+        description="Percent of this memory for values that queries compute, compiled patterns and "
+        "collected rows.",
     )
     answers: Share = Field(
-        default=35, description="Percent for answers that clients have not read yet."
+        default=35,
+        description="Percent of this memory for answers that clients have not read yet.",
     )
     imports: Share = Field(
-        default=50, description="Percent for sections of models and spools of imports and exports."
+        default=50,
+        description="Percent of this memory for sections of models and spools of imports and "
+        "exports.",
     )
 
 
@@ -238,7 +244,7 @@ class JsonSettings(Section):
 
 
 class CorsSettings(Section):
-    """Cross-origin requests from browsers; off while `origins` is empty."""
+    """Cross-origin requests from browsers; off while `Origins` is empty."""
 
     origins: tuple[str, ...] = Field(
         default=(), description="Allowed origins, such as `https://app.example`; `*` allows all."

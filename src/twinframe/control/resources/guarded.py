@@ -168,7 +168,8 @@ class GuardedResources:
         """Request the removal of a resource and its data. Needs `resources/delete`. Repeating has
         no effect.
 
-        Raises `StateConflict` for a terminated one.
+        Raises `StateConflict` for a terminated one; `PreconditionFailed` when the stored resource
+        has another tag than `if_match`.
         """
 
         def apply(transaction: ControlTransaction) -> Resource:

@@ -1,6 +1,7 @@
-"""The single point through which all writes of twins and relationships reach the store.
+"""Writes twins and relationships to the store, for jobs also models, and records their events.
 
-It checks only the size of documents, and records events in the same transaction.
+All writes of twins and relationships come through here. Models are written here for jobs only; for
+requests, `graph.models.models` writes them. Of the documents, only the size is checked.
 """
 
 from __future__ import annotations
