@@ -42,11 +42,11 @@ from twinframe.errors import (
 JSON = "application/json; charset=utf-8"
 PROBLEM_JSON = "application/problem+json; charset=utf-8"
 
-# --- errors of the HTTP edge --------------------------------------------------------------------
+# --- errors of HTTP itself ----------------------------------------------------------------------
 
 
 class HttpError(TwinframeError):
-    """An error of the HTTP edge itself. `status` is its HTTP status."""
+    """An error of HTTP itself, not of a use case. `status` is its HTTP status."""
 
     status: ClassVar[int] = 400
 

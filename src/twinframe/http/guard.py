@@ -129,7 +129,7 @@ class Guard:
             return
         try:
             await self._app(scope, receive, send)
-        except Exception:  # the request edge: no error may end the worker
+        except Exception:  # the outermost code of a request: no error may end the worker
             logger.exception("request %s failed", exchange.request_id.decode("ascii"))
             if exchange.is_answered:
                 raise  # the answer has begun: only a closed connection shows the client the failure

@@ -70,7 +70,7 @@ class Calls:
         except TwinframeError as error:
             advice = await self._advise(error, tool, given)
             result, outcome = build_failed(render_failure(error, advice)), error.code
-        except Exception:  # the request edge
+        except Exception:  # the outermost code of a call
             reference = find_reference()
             logger.exception("Defect in %s (reference %s).", params.name, reference)
             result, outcome = build_failed(render_defect(reference)), "InternalError"

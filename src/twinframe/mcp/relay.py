@@ -199,7 +199,7 @@ async def _run(app: Asgi, request: Frame, answered: asyncio.Future[Frame]) -> No
 
     try:
         await app(build_scope(request), receive, send)
-    except Exception:  # the request edge of relayed messages: nothing may end the worker
+    except Exception:  # the outermost code of a message: nothing may end the worker
         logger.exception("a relayed message failed")
     finally:
         if not answered.done():

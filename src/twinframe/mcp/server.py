@@ -163,7 +163,7 @@ async def _tell(awaitable: Awaitable[T], data: dict[str, str] | None = None) -> 
         raise MCPError(INVALID_PARAMS, build_protocol_error(error).message, data) from error
     except TwinframeError as error:
         raise build_protocol_error(error) from error
-    except Exception as error:  # the request edge
+    except Exception as error:  # the outermost code of a request
         reference = find_reference()
         logger.exception("Defect (reference %s).", reference)
         raise MCPError(INTERNAL_ERROR, render_defect(reference)) from error

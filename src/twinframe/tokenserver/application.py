@@ -63,15 +63,15 @@ def build_token_server(settings: Settings) -> Guard:
     facts = addresses, settings.authorization.scopes_supported, own.algorithm
     metadata = render_metadata(*facts), render_metadata(*facts, for_mcp=True)
     lifespan = _Upkeep(store, min(_LONGEST_CHECK_SECONDS, own.key_lifetime / 4))
-    edge = _Edge(store, issuer, metadata, min(_KEYS_AGE, own.key_lifetime))
-    app = App(media_type=_JSON, router=_build_router(edge, addresses), middleware=[lifespan])
+    responders = _Responders(store, issuer, metadata, min(_KEYS_AGE, own.key_lifetime))
+    app = App(media_type=_JSON, router=_build_router(responders, addresses), middleware=[lifespan])
     app.add_error_handler(OAuth2Error, _write_oauth_error)
     app.add_error_handler(TwinframeError, _write_error)
     app.add_error_handler(falcon.HTTPError, _write_http_error)
     app.add_error_handler(Exception, _raise_on)
     log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
-    edge.guard = Guard(cast("Asgi", app), build_server_settings(settings), access_log=log)
-    return edge.guard
+    responders.guard = Guard(cast("Asgi", app), build_server_settings(settings), access_log=log)
+    return responders.guard
 
 
 def build_key_store(settings: Settings) -> KeyStore:
@@ -98,8 +98,8 @@ def build_server_settings(settings: Settings) -> ServerSettings:
     )
 
 
-class _Edge:
-    """The state that the responders share. One method a responder."""
+class _Responders:
+    """The responders of the token server, one method each, and the state that they share."""
 
     guard: Guard
 
@@ -196,25 +196,25 @@ class _Upkeep:
                 _LOG.error("The keys cannot be maintained: %s", error)
 
 
-def _build_router(edge: _Edge, addresses: Addresses) -> TableRouter:
+def _build_router(responders: _Responders, addresses: Addresses) -> TableRouter:
     public: dict[str, BoundResponder] = dict.fromkeys(
-        addresses.list_metadata_paths(), edge.read_metadata
+        addresses.list_metadata_paths(), responders.read_metadata
     )
-    public |= dict.fromkeys(addresses.list_paths(JWKS), edge.read_keys)
+    public |= dict.fromkeys(addresses.list_paths(JWKS), responders.read_keys)
     router = TableRouter()
     for path, responder in public.items():
         router.add(path, "GET", responder)
         router.add(path, "HEAD", responder)
         router.add(path, "OPTIONS", _allow_reading)
     for path in addresses.list_paths(TOKEN):
-        router.add(path, "POST", edge.issue_token)
+        router.add(path, "POST", responders.issue_token)
     for path in addresses.list_paths(AUTHORIZE):
-        router.add(path, "GET", edge.refuse_authorization)
-        router.add(path, "POST", edge.refuse_authorization)
+        router.add(path, "GET", responders.refuse_authorization)
+        router.add(path, "POST", responders.refuse_authorization)
     probes = {
-        "/health": edge.read_ready,
-        "/health/live": edge.read_live,
-        "/health/ready": edge.read_ready,
+        "/health": responders.read_ready,
+        "/health/live": responders.read_live,
+        "/health/ready": responders.read_ready,
     }
     for path, probe in probes.items():
         router.add(path, "GET", probe)

@@ -82,13 +82,13 @@ class NoGraph:
         raise GraphNotFound
 
 
-def build_hosted_edge(
+def build_hosted_api_context(
     settings: Settings,
     routes: Sequence[Route],
     is_ready: Callable[[], Awaitable[bool]],
     bodies: Bodies | None = None,
 ) -> GraphApiContext:
-    """Return the edge of all hosted graphs, without a graph."""
+    """Return the context of the responders of all hosted graphs, without a graph."""
     links = Links(settings, settings.mcp.resource_server_url)
     document = partial(_describe, routes, settings)
     return GraphApiContext(

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from twinframe.access.gate import Audit
 from twinframe.access.rates import CallerRates
-from twinframe.control.hosting.graphs import HostedTenant
+from twinframe.control.hosting.graphs import HostedGraphEntry
 from twinframe.control.hosting.journal import Change, GraphJournal
 from twinframe.errors import GraphNotFound, TwinframeError
 from twinframe.graph import Graph
@@ -92,13 +92,13 @@ class _CurrentAccess:
 class HostedMcpEndpoint(McpEndpoint):
     """Both HTTP transports for each hosted graph, below its own address.
 
-    `find_tenant` returns the graph of an id. The graph's gate decides who may use it, as for its
+    `find_graph` returns the graph of an id. The graph's gate decides who may use it, as for its
     other operations; `audit` logs what tools do where no credentials are required.
     """
 
     def __init__(
         self,
-        find_tenant: Callable[[str], HostedTenant | None],
+        find_graph: Callable[[str], HostedGraphEntry | None],
         settings: Settings,
         *,
         binds: Iterable[str],
@@ -108,7 +108,7 @@ class HostedMcpEndpoint(McpEndpoint):
     ) -> None:
         server = build_server(cast("Graph", _CurrentGraph()), settings, _CurrentAccess(), rates)
         super().__init__(server, settings, None, binds=binds, relay=relay, prefix="")
-        self._find_tenant = find_tenant
+        self._find_graph = find_graph
         self._settings = settings
         self._audit = audit
 
@@ -130,7 +130,7 @@ class HostedMcpEndpoint(McpEndpoint):
     async def serve(self, resource_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request whose scope comes from `find_scope`.
 
-        Raises `GraphNotFound`, and `StorageError` and `TooManyConnections` as the use of the tenant
+        Raises `GraphNotFound`, and `StorageError` and `TooManyConnections` as the use of the graph
         does.
         """
         carried = {**scope[CARRIED_KEY], GRAPH: resource_id}
@@ -148,14 +148,14 @@ class HostedMcpEndpoint(McpEndpoint):
     @asynccontextmanager
     async def _serving(self, resource_id: str) -> AsyncIterator[None]:
         """Open this graph, for the messages inside."""
-        tenant = self._find_tenant(resource_id)
-        if tenant is None:
+        hosted = self._find_graph(resource_id)
+        if hosted is None:
             raise GraphNotFound
-        gate = tenant.gate
+        gate = hosted.gate
         access = OpenAccess(self._audit) if gate is None else GateAccess(gate)
         guard = AccessGuard(gate, self._settings)
-        async with tenant.use() as api:
-            token = _SERVED.set(_Served(api.graph, guard, access, tenant.journal))
+        async with hosted.use() as api:
+            token = _SERVED.set(_Served(api.graph, guard, access, hosted.journal))
             try:
                 yield
             finally:

@@ -15,7 +15,7 @@ from falcon.asgi import Request, Response
 
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
-from twinframe.control.hosting.api_context import HOSTED, build_hosted_edge
+from twinframe.control.hosting.api_context import HOSTED, build_hosted_api_context
 from twinframe.control.hosting.graphs import HostedGraphs
 from twinframe.control.hosting.journal import Change, GraphJournal
 from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
@@ -118,14 +118,14 @@ class HostedService:
 
     def __init__(
         self,
-        tenants: HostedGraphs,
+        graphs: HostedGraphs,
         settings: Settings,
         gate: Gate | None,
         routes: Sequence[Route],
         rates: CallerRates | None = None,
         bodies: Bodies | None = None,
     ) -> None:
-        self._tenants = tenants
+        self._graphs = graphs
         self._gate = gate
         self._scopes = settings.authorization.api_scopes
         self._public = find_public(routes)
@@ -133,7 +133,7 @@ class HostedService:
         self._base = [part for part in settings.server.base_path.lower().split("/") if part]
         self._is_draining: Callable[[], bool] = never
         self._assistants: Assistants | None = None
-        self.api = build_hosted_edge(settings, routes, self._is_ready, bodies)
+        self.api = build_hosted_api_context(settings, routes, self._is_ready, bodies)
         admit = partial(bind_responder, gate is not None, rates)
         self._app = cast("Asgi", build_falcon(self.api, routes, Lifespan((), ()), admit))
 
@@ -204,10 +204,10 @@ class HostedService:
         exchange: Exchange = scope[SCOPE_KEY]
         if self._gate is not None:
             exchange.caller = await identify(self._gate, exchange, self._scopes)
-        tenant = self._tenants.find(resource_id)
-        if tenant is None:
+        hosted = self._graphs.find(resource_id)
+        if hosted is None:
             raise GraphNotFound
-        gate = tenant.gate
+        gate = hosted.gate
         if gate is not None and exchange.caller is not None:
             # SEC: a caller without any permission gets the same answer as for a missing graph.
             exchange.caller = await gate.enter(
@@ -222,10 +222,10 @@ class HostedService:
             finally:
                 if scope["method"] == "POST":  # a stream cannot answer a question
                     seconds = perf_counter() - exchange.started
-                    tenant.journal.note_answer(_MCP, exchange.status or 499, seconds, 0.0)
+                    hosted.journal.note_answer(_MCP, exchange.status or 499, seconds, 0.0)
             return
-        async with tenant.use() as api:
-            visit = scope[VISIT] = Visit(exchange, api, gate, send, tenant.journal)
+        async with hosted.use() as api:
+            visit = scope[VISIT] = Visit(exchange, api, gate, send, hosted.journal)
             try:
                 await self._app(scope, receive, visit.send)
             finally:
@@ -234,7 +234,7 @@ class HostedService:
                 del scope[VISIT]
                 operation = "" if visit.route is None else visit.route.operation_id
                 seconds = perf_counter() - exchange.started
-                tenant.journal.note_answer(operation, visit.status or 499, seconds, visit.charge)
+                hosted.journal.note_answer(operation, visit.status or 499, seconds, visit.charge)
 
     def _build_answer(self, exchange: Exchange, error: TwinframeError) -> ErrorAnswer:
         if not isinstance(error, Unauthenticated):

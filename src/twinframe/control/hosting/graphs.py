@@ -45,7 +45,7 @@ _FORCED_SECONDS: Final = 5.0
 _PAUSE: Final = 0.02
 
 BuildGate = Callable[[str], Gate | None]
-BuildEdge = Callable[[Graph], GraphApiContext]
+BuildApiContext = Callable[[Graph], GraphApiContext]
 BuildHost = Callable[[str], str]
 
 
@@ -98,8 +98,8 @@ class OpenGraph:
         self.quotas.close()
 
 
-class HostedTenant:
-    """One graph as this worker knows it, open or not."""
+class HostedGraphEntry:
+    """A hosted graph as this worker knows it, open or not."""
 
     def __init__(self, owner: HostedGraphs, entry: CatalogEntry, gate: Gate | None) -> None:
         self.entry = entry
@@ -148,10 +148,10 @@ class GraphUse(AbstractAsyncContextManager[GraphApiContext]):
     PERF: a class; two generators and a `timeout` for it took 15 us a request.
     """
 
-    __slots__ = ("_cancelling", "_ended", "_opened", "_owner", "_task", "_tenant")
+    __slots__ = ("_cancelling", "_ended", "_hosted", "_opened", "_owner", "_task")
 
-    def __init__(self, tenant: HostedTenant, owner: HostedGraphs) -> None:
-        self._tenant = tenant
+    def __init__(self, hosted: HostedGraphEntry, owner: HostedGraphs) -> None:
+        self._hosted = hosted
         self._owner = owner
         self._ended = False
         self._opened: OpenGraph | None = None
@@ -160,20 +160,20 @@ class GraphUse(AbstractAsyncContextManager[GraphApiContext]):
 
     async def __aenter__(self) -> GraphApiContext:
         """Open the graph if it is not open, and count this use."""
-        tenant = self._tenant
-        if tenant.entry.availability is Availability.OFFLINE:
+        hosted = self._hosted
+        if hosted.entry.availability is Availability.OFFLINE:
             raise StorageBusy("The data of this graph is being restored; try again.")
-        tenant.users += 1
+        hosted.users += 1
         try:
-            opened = tenant.opened or await self._owner.open(tenant)
-            _enter(opened, tenant.entry.settings.max_concurrent_connections)
+            opened = hosted.opened or await self._owner.open(hosted)
+            _enter(opened, hosted.entry.settings.max_concurrent_connections)
         except BaseException:
-            tenant.users -= 1
+            hosted.users -= 1
             raise
         self._opened = opened
         self._task = asyncio.current_task()
         self._cancelling = 0 if self._task is None else self._task.cancelling()
-        tenant.uses.add(self)
+        hosted.uses.add(self)
         return opened.api
 
     async def __aexit__(
@@ -183,9 +183,9 @@ class GraphUse(AbstractAsyncContextManager[GraphApiContext]):
         trace: TracebackType | None,
     ) -> None:
         """Count it no more."""
-        tenant, task = self._tenant, self._task
-        tenant.uses.discard(self)
-        tenant.users -= 1
+        hosted, task = self._hosted, self._task
+        hosted.uses.discard(self)
+        hosted.users -= 1
         if self._opened is not None:
             self._opened.load.leave()
         # NOTE: as `asyncio.timeout` does: cancelled by `end`, and not by another task.
@@ -209,7 +209,7 @@ class HostedGraphs:
         installation: Installation,
         catalog: Catalog,
         build_gate: BuildGate,
-        build_api_context: BuildEdge,
+        build_api_context: BuildApiContext,
         instruments: Instruments | None = None,
         endpoints: Endpoints = NO_ENDPOINTS,
         build_host: BuildHost = str,
@@ -228,8 +228,8 @@ class HostedGraphs:
         self._settings = installation.settings
         self._most = installation.settings.hosting.max_open_graphs
         self._build_gate = build_gate
-        self._build_edge = build_api_context
-        self._tenants: OrderedDict[str, HostedTenant] = OrderedDict()
+        self._build_api_context = build_api_context
+        self._entries: OrderedDict[str, HostedGraphEntry] = OrderedDict()
         self._open = 0
         self._leaving: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
@@ -250,71 +250,71 @@ class HostedGraphs:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
-        for resource_id in list(self._tenants):
+        for resource_id in list(self._entries):
             self._retire(resource_id)
         if self._leaving:
             await asyncio.wait(self._leaving.copy())
 
     def end_streams(self) -> None:
         """End all event streams."""
-        for tenant in self._tenants.values():
-            if tenant.opened is not None:
-                tenant.opened.api.graph.event_streams.end()
+        for hosted in self._entries.values():
+            if hosted.opened is not None:
+                hosted.opened.api.graph.event_streams.end()
 
-    def find(self, resource_id: str) -> HostedTenant | None:
+    def find(self, resource_id: str) -> HostedGraphEntry | None:
         """Return the graph as the catalog has it at this moment."""
         entry = self.catalog.find(resource_id)
-        tenant = self._tenants.get(resource_id)
-        if tenant is not None and tenant.entry is entry:
-            self._tenants.move_to_end(resource_id)
-            return tenant
-        if tenant is not None:
-            if entry is not None and entry.identity == tenant.entry.identity:
-                tenant.take(entry)
-                return tenant
+        hosted = self._entries.get(resource_id)
+        if hosted is not None and hosted.entry is entry:
+            self._entries.move_to_end(resource_id)
+            return hosted
+        if hosted is not None:
+            if entry is not None and entry.identity == hosted.entry.identity:
+                hosted.take(entry)
+                return hosted
             self._retire(resource_id)
         if entry is None:
             return None
-        tenant = HostedTenant(self, entry, self._build_gate(resource_id))
-        self._tenants[resource_id] = tenant
+        hosted = HostedGraphEntry(self, entry, self._build_gate(resource_id))
+        self._entries[resource_id] = hosted
         self._forget_unused()
-        return tenant
+        return hosted
 
-    async def open(self, tenant: HostedTenant) -> OpenGraph:
-        """Return the open graph of a tenant in use. Concurrent callers share one opening."""
-        if tenant.opening is None:
-            tenant.opening = asyncio.create_task(self._open_once(tenant))
-            tenant.opening.add_done_callback(_look_at)
+    async def open(self, hosted: HostedGraphEntry) -> OpenGraph:
+        """Return the open graph of an entry in use. Concurrent callers share one opening."""
+        if hosted.opening is None:
+            hosted.opening = asyncio.create_task(self._open_once(hosted))
+            hosted.opening.add_done_callback(_look_at)
         # NOTE: shielded: a client that disconnects must not leave an untracked store open.
-        return await asyncio.shield(tenant.opening)
+        return await asyncio.shield(hosted.opening)
 
     # --- opening and closing --------------------------------------------------------------------
 
-    async def _open_once(self, tenant: HostedTenant) -> OpenGraph:
+    async def _open_once(self, hosted: HostedGraphEntry) -> OpenGraph:
         try:
-            async with tenant.lock:
-                if tenant.opened is None:
+            async with hosted.lock:
+                if hosted.opened is None:
                     await self._make_room()
                     try:
-                        tenant.opened = await self._open_graph(tenant)
+                        hosted.opened = await self._open_graph(hosted)
                     except BaseException:
                         self._open -= 1
                         raise
-                return tenant.opened
+                return hosted.opened
         finally:
-            tenant.opening = None
+            hosted.opening = None
 
-    async def _open_graph(self, tenant: HostedTenant) -> OpenGraph:
-        opened = await asyncio.to_thread(self._open_store, tenant)
-        opened.quotas.take(tenant.entry.settings)  # they may have changed meanwhile
+    async def _open_graph(self, hosted: HostedGraphEntry) -> OpenGraph:
+        opened = await asyncio.to_thread(self._open_store, hosted)
+        opened.quotas.take(hosted.entry.settings)  # they may have changed meanwhile
         opened.background.start()
         return opened
 
-    def _open_store(self, tenant: HostedTenant) -> OpenGraph:
+    def _open_store(self, hosted: HostedGraphEntry) -> OpenGraph:
         """PERF: in a thread, with all that the first request would otherwise open on the loop."""
-        settings, directory = self._settings, tenant.directory
-        store = self._installation.build_store(tenant.entry.store)
-        with self.catalog.keeping(tenant.entry) as served:
+        settings, directory = self._settings, hosted.directory
+        store = self._installation.build_store(hosted.entry.store)
+        with self.catalog.keeping(hosted.entry) as served:
             if not served:
                 raise GraphNotFound
             store.open()
@@ -332,7 +332,7 @@ class HostedGraphs:
                 raise StorageError(
                     f"The counters in {directory} cannot be had: {error}."
                 ) from error
-            quotas = GraphQuotas(tenant.entry.settings, counter)
+            quotas = GraphQuotas(hosted.entry.settings, counter)
             runner = QuotaRunner(store, settings.storage, quotas, self._instruments)
             store.memory = self._memory
             graph = Graph(
@@ -341,14 +341,14 @@ class HostedGraphs:
                 engine=engine,
                 scratch=store.scratch,
                 instruments=self._instruments,
-                triples=build_triple_support(self._installation, store, tenant.entry.store),
-                host=self._build_host(tenant.entry.resource_id),
-                graph_id=tenant.entry.resource_id,
+                triples=build_triple_support(self._installation, store, hosted.entry.store),
+                host=self._build_host(hosted.entry.resource_id),
+                graph_id=hosted.entry.resource_id,
                 endpoints=self._endpoints,
-                locations=build_locations(settings.jobs, tenant.entry.resource_id),
+                locations=build_locations(settings.jobs, hosted.entry.resource_id),
                 memory=self._memory,
             )
-            api = self._build_edge(graph)
+            api = self._build_api_context(graph)
             runner.prepare()
             undo.pop_all()
         background = BackgroundService(runner, graph.background_tasks, settings)
@@ -372,7 +372,7 @@ class HostedGraphs:
             ) from None
         self._open += 1
 
-    def _find_victim(self) -> HostedTenant | None:
+    def _find_victim(self) -> HostedGraphEntry | None:
         """Return the longest unused open graph; those waiting for an endpoint come last.
 
         NOTE: otherwise an endpoint that is down, and offered to all, would keep each graph open
@@ -381,20 +381,20 @@ class HostedGraphs:
         idle = self._list_idle()
         if idle:
             return idle[0]
-        return next((one for one in self._tenants.values() if one.is_dispensable), None)
+        return next((one for one in self._entries.values() if one.is_dispensable), None)
 
-    def _list_idle(self) -> list[HostedTenant]:
-        return [one for one in self._tenants.values() if one.opened and one.is_idle]
+    def _list_idle(self) -> list[HostedGraphEntry]:
+        return [one for one in self._entries.values() if one.opened and one.is_idle]
 
-    async def _close(self, tenant: HostedTenant, *, by_force: bool = False) -> None:
+    async def _close(self, hosted: HostedGraphEntry, *, by_force: bool = False) -> None:
         """Close the store if no request came meanwhile."""
-        async with tenant.lock:
-            opened = tenant.opened
-            if opened is None or (tenant.users and not by_force):
+        async with hosted.lock:
+            opened = hosted.opened
+            if opened is None or (hosted.users and not by_force):
                 return
-            tenant.opened = None
+            hosted.opened = None
             try:
-                await asyncio.to_thread(tenant.journal.write, tenant.journal.take())
+                await asyncio.to_thread(hosted.journal.write, hosted.journal.take())
                 await opened.close()
             finally:
                 self._open -= 1
@@ -403,29 +403,29 @@ class HostedGraphs:
 
     def _retire(self, resource_id: str) -> None:
         """Stop serving it; running requests may end."""
-        tenant = self._tenants.pop(resource_id)
-        task = asyncio.create_task(self._leave(tenant))
+        hosted = self._entries.pop(resource_id)
+        task = asyncio.create_task(self._leave(hosted))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
 
-    async def _leave(self, tenant: HostedTenant) -> None:
+    async def _leave(self, hosted: HostedGraphEntry) -> None:
         try:
-            if not await self._wait_for_end(tenant, self._settings.hosting.drain_seconds):
-                for one in list(tenant.uses):
+            if not await self._wait_for_end(hosted, self._settings.hosting.drain_seconds):
+                for one in list(hosted.uses):
                     one.end()
-                if not await self._wait_for_end(tenant, _FORCED_SECONDS):
-                    _log.error("Requests of the graph %s do not end.", tenant.entry.resource_id)
-            await self._close(tenant, by_force=True)
-            await asyncio.to_thread(tenant.journal.close)
-            if tenant.gate is not None:
-                await tenant.gate.close_provider()
+                if not await self._wait_for_end(hosted, _FORCED_SECONDS):
+                    _log.error("Requests of the graph %s do not end.", hosted.entry.resource_id)
+            await self._close(hosted, by_force=True)
+            await asyncio.to_thread(hosted.journal.close)
+            if hosted.gate is not None:
+                await hosted.gate.close_provider()
         except TwinframeError:
-            _log.exception("The graph %s was not closed well.", tenant.entry.resource_id)
+            _log.exception("The graph %s was not closed well.", hosted.entry.resource_id)
 
-    async def _wait_for_end(self, tenant: HostedTenant, seconds: float) -> bool:
+    async def _wait_for_end(self, hosted: HostedGraphEntry, seconds: float) -> bool:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        while tenant.users:
+        while hosted.users:
             if loop.time() >= end:
                 return False
             await asyncio.sleep(_PAUSE)
@@ -433,12 +433,12 @@ class HostedGraphs:
 
     def _forget_unused(self) -> None:
         """Bound the number of closed graphs that are remembered."""
-        surplus = len(self._tenants) - self._most * _KNOWN_PER_OPEN
+        surplus = len(self._entries) - self._most * _KNOWN_PER_OPEN
         if surplus > 0:
-            newest = next(reversed(self._tenants))
+            newest = next(reversed(self._entries))
             unused = [
                 resource_id
-                for resource_id, one in self._tenants.items()
+                for resource_id, one in self._entries.items()
                 if one.opened is None and not one.users and resource_id != newest
             ]
             for resource_id in unused[:surplus]:
@@ -451,10 +451,10 @@ class HostedGraphs:
                 await self._reopen()
             await asyncio.sleep(_LOOK_SECONDS)
             looks += 1
-            for resource_id, tenant in list(self._tenants.items()):
-                self._look_after(resource_id, tenant)
+            for resource_id, hosted in list(self._entries.items()):
+                self._look_after(resource_id, hosted)
             if looks % _FLUSH_LOOKS == 0:
-                counted = [(one.journal, one.journal.take()) for one in self._tenants.values()]
+                counted = [(one.journal, one.journal.take()) for one in self._entries.values()]
                 await asyncio.to_thread(_write, counted)
 
     async def _reopen(self) -> None:
@@ -468,10 +468,10 @@ class HostedGraphs:
             random.shuffle(left)
             room = self._most - self._open + len(self._list_idle())
             for entry in left:
-                tenant = self.find(entry.resource_id)
-                if room > 0 and tenant is not None and tenant.opened is None:
+                hosted = self.find(entry.resource_id)
+                if room > 0 and hosted is not None and hosted.opened is None:
                     room -= 1
-                    await self.open(tenant)
+                    await self.open(hosted)
         except (GraphNotFound, StorageError, OSError) as error:
             _log.warning("Work of a hosted graph was not taken up: %s", error)
 
@@ -485,15 +485,15 @@ class HostedGraphs:
             and is_left(build(entry.resource_id, entry.incarnation))
         ]
 
-    def _look_after(self, resource_id: str, tenant: HostedTenant) -> None:
+    def _look_after(self, resource_id: str, hosted: HostedGraphEntry) -> None:
         """Drop a graph that is no longer served, even without a request for it."""
         try:
             entry = self.catalog.find(resource_id)
         except StorageError as error:
             _log.warning("%s", error.message)
             return
-        if tenant is self._tenants.get(resource_id) and (
-            entry is None or entry.identity != tenant.entry.identity
+        if hosted is self._entries.get(resource_id) and (
+            entry is None or entry.identity != hosted.entry.identity
         ):
             self._retire(resource_id)
 

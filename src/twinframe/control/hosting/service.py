@@ -79,7 +79,7 @@ class HostingService:
             installation,
             catalog,
             build_gate,
-            self._build_edge,
+            self._build_api_context,
             instruments,
             endpoints,
             partial(build_host, settings),
@@ -100,7 +100,7 @@ class HostingService:
         await self._upkeep.stop()
         await self.graphs.stop()
 
-    def _build_edge(self, graph: Graph) -> GraphApiContext:
+    def _build_api_context(self, graph: Graph) -> GraphApiContext:
         return replace(self.endpoint.api, graph=graph)
 
 

@@ -46,11 +46,11 @@ def test_two_hundred_graphs_are_served_with_twenty_open(tmp_path: Path) -> None:
             async def touch(name: str) -> None:
                 nonlocal most
                 async with gate:
-                    tenant = graphs.find(name)
-                    assert tenant is not None
-                    async with tenant.use() as edge:
+                    hosted = graphs.find(name)
+                    assert hosted is not None
+                    async with hosted.use() as api:
                         most = max(most, graphs.read_levels()[Level.GRAPHS_OPEN])
-                        await edge.graph.models.list_models((), False, PAGE)
+                        await api.graph.models.list_models((), False, PAGE)
 
             await asyncio.gather(*(touch(name) for name in order))
             assert graphs.read_levels()[Level.GRAPHS_OPEN] <= 20
@@ -75,14 +75,14 @@ def test_the_longest_unused_graph_is_closed_first(tmp_path: Path) -> None:
 
 
 async def use(graphs: HostedGraphs, name: str) -> None:
-    tenant = graphs.find(name)
-    assert tenant is not None
-    async with tenant.use():
+    hosted = graphs.find(name)
+    assert hosted is not None
+    async with hosted.use():
         pass
 
 
 def is_open(graphs: HostedGraphs, name: str) -> bool:
-    return graphs._tenants[name].opened is not None
+    return graphs._entries[name].opened is not None
 
 
 def test_no_graph_in_use_is_closed_and_who_waits_in_vain_is_told(tmp_path: Path) -> None:
@@ -95,10 +95,10 @@ def test_no_graph_in_use_is_closed_and_who_waits_in_vain_is_told(tmp_path: Path)
         async with hosting_alone(installation) as service:
             first = service.graphs.find("a")
             assert first is not None
-            async with first.use() as edge:
+            async with first.use() as api:
                 with pytest.raises(StorageBusy, match="MaxOpenGraphs"):
                     await use(service.graphs, "b")
-                await edge.graph.models.list_models((), False, PAGE)
+                await api.graph.models.list_models((), False, PAGE)
             await use(service.graphs, "b")
 
     asyncio.run(run())
@@ -148,16 +148,16 @@ def test_requests_of_a_graph_that_is_taken_away_may_end_and_are_ended_then(
     async def run() -> None:
         await bring_up(host, graph)
         async with hosting_alone(installation) as service:
-            tenant = service.graphs.find("a")
-            assert tenant is not None
+            hosted = service.graphs.find("a")
+            assert hosted is not None
 
             taken_away, entered = asyncio.Event(), asyncio.Semaphore(0)
 
             async def read(awaited: asyncio.Event) -> str:
-                async with tenant.use() as edge:
+                async with hosted.use() as api:
                     entered.release()
                     await awaited.wait()
-                    await edge.graph.models.list_models((), False, PAGE)
+                    await api.graph.models.list_models((), False, PAGE)
                 return "answered"
 
             short = asyncio.create_task(read(taken_away))
@@ -200,12 +200,12 @@ def test_what_is_opened_a_moment_too_late_is_not_made_anew(tmp_path: Path) -> No
     async def run() -> None:
         await bring_up(host, graph)
         async with hosting_alone(installation) as service:
-            tenant = service.graphs.find("a")
-            assert tenant is not None
+            hosted = service.graphs.find("a")
+            assert hosted is not None
             await host.unpublish(graph.name, 1)
             await host.remove(graph.name, 1)
             with pytest.raises(GraphNotFound):
-                async with tenant.use():
+                async with hosted.use():
                     raise AssertionError("it is gone")
 
     asyncio.run(run())
@@ -221,14 +221,14 @@ def test_settings_that_change_hold_for_the_next_request_without_a_reopening(
     async def run() -> None:
         await bring_up(host, build_graph("a", max_concurrent_connections=1))
         async with hosting_alone(installation) as service:
-            tenant = service.graphs.find("a")
-            assert tenant is not None
-            async with tenant.use():
+            hosted = service.graphs.find("a")
+            assert hosted is not None
+            async with hosted.use():
                 with pytest.raises(TooManyConnections):
                     await use(service.graphs, "a")
                 await host.publish(build_graph("a", fence=2, max_concurrent_connections=2))
                 await use(service.graphs, "a")
-            assert service.graphs.find("a") is tenant
+            assert service.graphs.find("a") is hosted
 
     asyncio.run(run())
 
@@ -279,21 +279,21 @@ def test_work_that_was_left_is_done_though_nobody_asks_for_its_graph(tmp_path: P
             await bring_up(host, build_graph(name))
         async with hosting_alone(installation) as service:
             await use(service.graphs, "b")
-            tenant = service.graphs.find("a")
-            assert tenant is not None
-            async with tenant.use() as edge:
-                assert tenant.opened is not None
-                await tenant.opened.background.stop()
-                await edge.graph.delete_jobs.start_job("d", 15)
+            hosted = service.graphs.find("a")
+            assert hosted is not None
+            async with hosted.use() as api:
+                assert hosted.opened is not None
+                await hosted.opened.background.stop()
+                await api.graph.delete_jobs.start_job("d", 15)
         async with hosting_alone(installation) as service:
             while service.graphs.read_levels()[Level.GRAPHS_OPEN] == 0:  # noqa: ASYNC110  (it knows no event)
                 await asyncio.sleep(0.02)
-            assert list(service.graphs._tenants) == ["a"]
-            tenant = service.graphs.find("a")
-            assert tenant is not None
-            async with tenant.use() as edge:
+            assert list(service.graphs._entries) == ["a"]
+            hosted = service.graphs.find("a")
+            assert hosted is not None
+            async with hosted.use() as api:
                 while True:
-                    body, has_ended = await edge.graph.delete_jobs.read_job("d")
+                    body, has_ended = await api.graph.delete_jobs.read_job("d")
                     if has_ended:
                         return str(orjson.loads(body)["status"])
                     await asyncio.sleep(0.02)
