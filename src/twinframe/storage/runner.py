@@ -27,6 +27,8 @@ from twinframe.storage.runner_writes import WriteThread
 T = TypeVar("T")
 
 _MOST_WAITING: Final = 4096
+_LARGE_AHEAD: Final = 4
+"""Large answers that may wait for the event loop: hundreds would come while it is busy."""
 """The number of reads by id that may wait: more than a worker has connections."""
 _SMALL_BYTES: Final = 64 * 1024
 _FULL_SECONDS: Final = 60.0
@@ -77,7 +79,9 @@ class StoreRunner:
                 niced=False,
                 newest_too=True,
             )
-        self._large = ReadThreads(store, name="large", count=1, limit=_MOST_WAITING, niced=True)
+        self._large = ReadThreads(
+            store, name="large", count=1, limit=_MOST_WAITING, niced=True, ahead=_LARGE_AHEAD
+        )
         if instruments is not None:
             instruments.watch(self)
 

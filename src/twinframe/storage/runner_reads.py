@@ -104,13 +104,16 @@ class ReadThreads:
         limit: int,
         niced: bool,
         newest_too: bool = False,
+        ahead: int | None = None,
     ) -> None:
+        """`ahead`: how many results may wait for the event loop before the threads pause."""
         self._store = store
         self._name = name
         self._count = count
         self._limit = limit
         self._niced = niced
         self._line = ReadLine(newest_too=newest_too)
+        self._room = threading.Semaphore(ahead) if ahead is not None else None
         self._open = 0
         self._threads: list[threading.Thread] = []
         self._ended: asyncio.Future[None] | None = None
@@ -241,6 +244,9 @@ class ReadThreads:
             fail_future(pending.future, error)
         elif not pending.future.done():
             pending.future.set_result(result)
+        if self._room is not None:
+            # NOTE: not at once: the caller, who writes the answer, runs before it.
+            asyncio.get_running_loop().call_soon(self._room.release)
 
     def _end(self, loop: asyncio.AbstractEventLoop) -> None:
         self._running -= 1
@@ -293,6 +299,8 @@ class ReadThreads:
             while (pending := take()) is not None:
                 result: object = None
                 error: BaseException | None = None
+                if self._room is not None:
+                    self._room.acquire()
                 try:
                     if session is None:
                         session = self._store.session()

@@ -588,3 +588,26 @@ def test_a_store_says_how_many_threads_its_point_reads_get() -> None:
         return set(names)
 
     assert asyncio.run(main()) == {"twinframe-read-0", "twinframe-read-1"}
+
+
+def test_threads_pause_until_the_loop_takes_their_results() -> None:
+    done: list[int] = []
+
+    def read(_session: GraphSession, number: int) -> int:
+        done.append(number)
+        return number
+
+    async def run() -> list[int]:
+        threads = ReadThreads(MemoryStore(), name="test", count=1, limit=100, niced=False, ahead=2)
+        reads = [asyncio.ensure_future(threads.run(partial(read, number=n))) for n in range(9)]
+        await asyncio.sleep(0)  # they are submitted
+        end = time.monotonic() + PATIENCE
+        while len(done) < 2 and time.monotonic() < end:
+            time.sleep(0.01)  # noqa: ASYNC251  (the loop is to be busy)
+        time.sleep(0.1)  # noqa: ASYNC251
+        assert done == [0, 1]
+        results = await asyncio.gather(*reads)
+        await threads.close()
+        return results
+
+    assert asyncio.run(run()) == list(range(9))
