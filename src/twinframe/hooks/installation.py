@@ -47,7 +47,7 @@ class Installation:
     configuration: Configuration
     manager: pluggy.PluginManager
     _loaded: dict[tuple[str, str], Plugin] = field(default_factory=dict, compare=False, repr=False)
-    _turn: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     @property
     def settings(self) -> Settings:
@@ -169,7 +169,7 @@ class Installation:
 
     def _load(self, seam: Seam, name: str) -> Plugin:
         # PERF: searching all distributions takes 3 ms, which each hosted graph would pay.
-        with self._turn:  # graphs are created in threads, several at once
+        with self._lock:  # graphs are created in threads, several at once
             plugin = self._loaded.get((seam.group, name))
             if plugin is None:
                 plugin = self._loaded[seam.group, name] = load_plugin(self.manager, seam, name)

@@ -59,7 +59,7 @@ class MemoryRecords:
     def __init__(self) -> None:
         self.kinds: dict[str, RecordKind] = {}
         self.tables: Tables = {}
-        self.turn = threading.Lock()
+        self.writer_lock = threading.Lock()
         self._version = 0
 
     def build_version(self) -> int:
@@ -209,7 +209,7 @@ class MemoryControlStore(ControlStore):
         """Add the new kinds."""
         declared = DeclaredKinds(kinds)
         records = self._records
-        with records.turn:
+        with records.writer_lock:
             for kind in kinds:
                 stored = records.kinds.get(kind.name)
                 _check_gain(kind, stored)
@@ -230,7 +230,7 @@ class MemoryControlStore(ControlStore):
         """Run the write functions one after the other, then publish the result."""
         records = self._records
         outcomes: list[Outcome[object]] = []
-        with records.turn:
+        with records.writer_lock:
             tables = records.tables
             for function in functions:
                 transaction = MemoryControlTransaction(self._kinds, records, tables)

@@ -349,7 +349,7 @@ class MemoryGraph:
     def __init__(self) -> None:
         self.instance = Instance(id=str(uuid.uuid4()), secret=secrets.token_bytes(32))
         self.state = GraphState()
-        self.turn = threading.Lock()
+        self.writer_lock = threading.Lock()
 
 
 class MemoryStore(GraphStore):
@@ -375,7 +375,7 @@ class MemoryStore(GraphStore):
         """Run the write functions one after the other, then publish the result."""
         graph = self._graph
         outcomes: list[Outcome[object]] = []
-        with graph.turn:
+        with graph.writer_lock:
             state = graph.state
             for function in functions:
                 transaction = MemoryTransaction(graph.instance, state)
@@ -396,7 +396,7 @@ class MemoryStore(GraphStore):
     def remove(self, timeout: float) -> None:
         """Replace the graph by a new, empty one of another identity."""
         graph = self._graph
-        with graph.turn:
+        with graph.writer_lock:
             graph.instance = Instance(id=str(uuid.uuid4()), secret=secrets.token_bytes(32))
             graph.state = GraphState()
 

@@ -30,7 +30,7 @@ class KafkaSink(EventSink):
     def __init__(self, settings: KafkaSettings) -> None:
         self._settings = settings
         self._producer: Any = None  # the library has no types
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect and read the cluster's metadata."""
@@ -62,7 +62,7 @@ class KafkaSink(EventSink):
             await self._drop(self._producer)
 
     async def _connect(self) -> Any:
-        async with self._turn:
+        async with self._lock:
             if self._producer is not None:
                 return self._producer
             producer = AIOKafkaProducer(**self._build_options())
@@ -81,7 +81,7 @@ class KafkaSink(EventSink):
         NOTE: it may still try to send its queued records, so the next producer starts only when it
         has ended.
         """
-        async with self._turn:
+        async with self._lock:
             if self._producer is producer:
                 self._producer = None
                 await _leave(producer)

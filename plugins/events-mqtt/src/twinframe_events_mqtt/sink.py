@@ -21,7 +21,7 @@ class MqttSink(EventSink):
     def __init__(self, settings: MqttSettings) -> None:
         self._settings = settings
         self._connection: MqttConnection | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect."""
@@ -37,13 +37,13 @@ class MqttSink(EventSink):
 
     async def close(self) -> None:
         """Disconnect."""
-        async with self._turn:
+        async with self._lock:
             connection, self._connection = self._connection, None
             if connection is not None:
                 await connection.end()
 
     async def _connect(self) -> MqttConnection:
-        async with self._turn:
+        async with self._lock:
             connection = self._connection
             if connection is not None and not connection.is_broken:
                 return connection

@@ -40,7 +40,7 @@ class NatsSink(EventSink):
         self._settings = settings
         self._client: Client | None = None
         self._streams: JetStreamContext | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect."""
@@ -73,13 +73,13 @@ class NatsSink(EventSink):
 
     async def close(self) -> None:
         """Send what is queued and disconnect."""
-        async with self._turn:
+        async with self._lock:
             client, self._client = self._client, None
             if client is not None:
                 await _leave(client)
 
     async def _connect(self) -> Client:
-        async with self._turn:
+        async with self._lock:
             client = self._client
             if client is not None and client.is_connected:
                 return client

@@ -89,7 +89,7 @@ class RdfStore(GraphStore):
         self._engine = engine
         self._queries = Queries(names)
         self._cache = HierarchyCache()
-        self._turn = MarkedLock(None if place is None else place / "turn")
+        self._writer_lock = MarkedLock(None if place is None else place / "turn")
         self._made: State | None = None
         self._doubted = 0
         self._may_begin = may_begin
@@ -148,7 +148,7 @@ class RdfStore(GraphStore):
         """Return the outcomes of the first of the writes, at least of one."""
         deadline = time.monotonic() + _WRITE_SECONDS
         try:
-            with self._turn.taken(deadline):
+            with self._writer_lock.taken(deadline):
                 attempt = 0
                 while (outcomes := self._try(functions, deadline)) is None:
                     if time.monotonic() >= deadline:
@@ -206,7 +206,7 @@ class RdfStore(GraphStore):
             self._doubted = _DOUBTED_WRITES
             return None
         self._made = state
-        self._turn.leave_mark(state.version)
+        self._writer_lock.leave_mark(state.version)
         return outcomes
 
     def _guess(self) -> State | None:
@@ -219,7 +219,7 @@ class RdfStore(GraphStore):
             self._doubted -= 1
             return None
         made = self._made
-        return made if made is not None and made.version == self._turn.read_mark() else None
+        return made if made is not None and made.version == self._writer_lock.read_mark() else None
 
 
 def _run_some(

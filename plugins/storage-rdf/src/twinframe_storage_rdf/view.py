@@ -58,7 +58,7 @@ class View:
         self._look: Callable[[], None] = _look_away
         self._unseen = 0
         self._scheduler = share_scheduler(0)
-        self._takes_turns, self._begun = False, 0.0
+        self._may_yield, self._begun = False, 0.0
         self._open: WeakSet[Generator[Row]] = WeakSet()
 
     def watch_memory(self, look: Callable[[], None]) -> None:
@@ -80,7 +80,7 @@ class View:
             self._pinned, self._undo, self._stopped = None, _NOTHING, False
             self._spent = self._rows = 0
             self._has_shown = False
-            self._takes_turns, self._begun = deadline is not None, time.monotonic()
+            self._may_yield, self._begun = deadline is not None, time.monotonic()
         self._depth += 1
         self._deadline = deadline
         try:
@@ -127,7 +127,7 @@ class View:
             return
         if self._is_over():
             raise build_timeout()
-        is_long = self._takes_turns and time.monotonic() - self._begun > _SECONDS_UNTIL_LONG
+        is_long = self._may_yield and time.monotonic() - self._begun > _SECONDS_UNTIL_LONG
         if is_long and self._scheduler.yield_control(self, self._is_over):
             raise build_timeout()
 
@@ -220,7 +220,7 @@ class View:
         return undo
 
     def _ask(self, text: str, ask: Callable[[str, float | None], Iterator[Row]]) -> Iterator[Row]:
-        if self._takes_turns:
+        if self._may_yield:
             self._scheduler.leave(self)  # others run while this one waits for the engine
         begin = self._read_clock()
         rows = ask(text, self._deadline)

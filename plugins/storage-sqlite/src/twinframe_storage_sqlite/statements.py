@@ -79,7 +79,7 @@ class StatementRunner:
         self._looked = 0.0
         self._steps_per_check = self._steps_to_next = _STEPS_PER_CHECK
         self._is_long = False
-        self._takes_turns = False
+        self._may_yield = False
         self._begun = 0.0
         self._look: Callable[[], None] = _look_away
         self._read = 0
@@ -144,7 +144,7 @@ class StatementRunner:
         self._deadline, self._cancelled, self._depth = deadline, False, 1
         self._steps, self._most_steps, self.is_short = 0, most, most is not None
         # NOTE: without a deadline the reader may be the event loop, which must not wait.
-        self._takes_turns = deadline is not None and most is None
+        self._may_yield = deadline is not None and most is None
         self._begun = time.monotonic()
         self._checks, self._is_long = 0, False
         self._look_every(steps_per_check)
@@ -152,7 +152,7 @@ class StatementRunner:
 
     def _end(self) -> None:
         self.connection.set_progress_handler(None)
-        if self._takes_turns:
+        if self._may_yield:
             self._scheduler.leave(self)
         self._deadline, self._cancelled, self._depth, self.is_short = None, False, 0, False
         self._close_open()
@@ -242,7 +242,7 @@ class StatementRunner:
         if self._is_over():
             raise QueryTimeout(_LATE)
         # NOTE: here the work on the rows takes long, not the statement.
-        is_long = self._takes_turns and time.monotonic() - self._begun > _SECONDS_UNTIL_LONG
+        is_long = self._may_yield and time.monotonic() - self._begun > _SECONDS_UNTIL_LONG
         if is_long and self._scheduler.yield_control(self, self._is_over):
             raise QueryTimeout(_LATE)
         if self._is_long:  # NOTE: the next statement may be short again
@@ -273,7 +273,7 @@ class StatementRunner:
         self._pace_looks(now)
         if self._is_long:
             self._look()
-            if self._takes_turns:
+            if self._may_yield:
                 is_over = self._scheduler.yield_control(self, self._is_over)
                 self._looked = time.monotonic()
                 return is_over

@@ -170,7 +170,7 @@ class GraphJournal:
         if not unwritten.operations:
             return
         try:
-            with _turn(self._directory):
+            with _hold_lock(self._directory):
                 document = read_statistics(self._directory)
                 _add(document, unwritten, detailed=self.settings.analytics)
                 write_statistics(self._directory, document)
@@ -199,7 +199,7 @@ def prune_journal(directory: Path, audit_days: int, statistics_days: int) -> Non
     oldest = _render_day(statistics_days)
     if all(day >= oldest for day in read_statistics(directory)["days"]):
         return
-    with suppress(FileNotFoundError), _turn(directory):
+    with suppress(FileNotFoundError), _hold_lock(directory):
         document = read_statistics(directory)
         document["days"] = {day: one for day, one in document["days"].items() if day >= oldest}
         write_statistics(directory, document)
@@ -268,7 +268,7 @@ def _add(document: dict[str, Any], unwritten: Unwritten, *, detailed: bool) -> N
 
 
 @contextmanager
-def _turn(directory: Path) -> Iterator[None]:
+def _hold_lock(directory: Path) -> Iterator[None]:
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         wait_for_lock(handle)

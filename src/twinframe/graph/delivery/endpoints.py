@@ -40,7 +40,7 @@ class Endpoint:
     hosted: bool = False
     _is_open: bool = False
     _told: str = ""
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def send(self, event: Event) -> None:
         """Send an event in the endpoint's form.
@@ -93,7 +93,7 @@ class Endpoint:
         )
 
     async def _open(self) -> None:
-        async with self._turn:
+        async with self._lock:
             if not self._is_open:
                 await self.sink.open()
                 self._is_open = True

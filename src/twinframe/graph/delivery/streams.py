@@ -76,7 +76,7 @@ class EventStreams:
         self._context = context
         self._open = 0
         self._has_ended = False
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._reading = asyncio.Semaphore(_READERS)
         self._looking: asyncio.Task[int] | None = None
 
@@ -192,7 +192,7 @@ class EventStreams:
         """
         held = self._context.memory.hold(Part.ANSWERS)
         if size > _FREE:
-            async with self._turn:
+            async with self._lock:
                 await asyncio.sleep(_BREATH)
             try:
                 held.grow(_BATCH_BYTES)

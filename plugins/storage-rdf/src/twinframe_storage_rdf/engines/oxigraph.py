@@ -37,7 +37,7 @@ class OxigraphEngine(Engine):
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
         self._store: Any = None
-        self.turn = threading.Lock()
+        self.lock = threading.Lock()
         self._logged = 0
         self._unflushed = 0
         self._flushing: threading.Thread | None = None
@@ -108,7 +108,7 @@ class OxigraphEngine(Engine):
 
     def apply(self, condition: str, update: str) -> bool:
         """Run the update if the ASK `condition` holds, then sync it to disk."""
-        with self.turn:
+        with self.lock:
             if not self.ask(condition):
                 return False
             try:
@@ -144,13 +144,13 @@ class OxigraphEngine(Engine):
 
     def flush(self) -> None:
         """Write and sync the content of the log to the store's own files."""
-        with self.turn:
+        with self.lock:
             self._store.flush()
             self._unflushed = 0
 
     def clear(self, graphs: Sequence[Iri]) -> None:
         """Clear the graphs in one update."""
-        with self.turn:
+        with self.lock:
             self._store.update(" ;\n".join(f"CLEAR SILENT GRAPH {render_iri(g)}" for g in graphs))
             self._sync()
 

@@ -97,7 +97,7 @@ class RdflibEngine(Engine):
         self._configuration = configuration
         self._dataset = _QuietDataset(default_union=False)
         self._is_open = False
-        self._turn = threading.RLock()
+        self._lock = threading.RLock()
 
     def open(self) -> None:
         """Create the store; one without configuration lives as long as this object."""
@@ -124,7 +124,7 @@ class RdflibEngine(Engine):
 
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
         """Return the rows, read whole."""
-        with self._turn:
+        with self._lock:
             try:
                 return iter(self._read(text, deadline))
             except TwinframeError:
@@ -146,7 +146,7 @@ class RdflibEngine(Engine):
     def ask(self, text: str, deadline: float | None = None) -> bool:
         """The answer."""
         del deadline
-        with self._turn:
+        with self._lock:
             return bool(self._dataset.query(text, use_store_provided=False).askAnswer)
 
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
@@ -164,7 +164,7 @@ class RdflibEngine(Engine):
             result = _OneGraph(question, data, deadline).query(query)
             _write(result, question.media_type, out)
 
-        with self._turn:
+        with self._lock:
             try:
                 run_until(deadline, apply)  # joins of lists in the text touch no watched triple
             except SPARQLError as error:
@@ -172,7 +172,7 @@ class RdflibEngine(Engine):
 
     def commit(self, change: Change) -> bool:
         """Check the guard and apply the change while there is no reader."""
-        with self._turn:
+        with self._lock:
             if not self._holds(change.guard):
                 return False
             for graph, triples in change.removed:
@@ -187,7 +187,7 @@ class RdflibEngine(Engine):
 
     def clear(self, graphs: Sequence[Iri]) -> None:
         """Remove the graphs."""
-        with self._turn:
+        with self._lock:
             for graph in graphs:
                 self._dataset.remove_graph(self._dataset.graph(URIRef(graph)))
 

@@ -97,7 +97,7 @@ class SparqlEngine(Engine):
         self._product = PRODUCTS.get(settings.product, STANDARD)
         self._server = ""
         self._claims: dict[Iri, Claims] = {}
-        self._turn: Triple | None = None
+        self._claim: Triple | None = None
 
     def open(self) -> None:
         """Create the connection pool, detect the server's product, and check its configuration."""
@@ -187,18 +187,18 @@ class SparqlEngine(Engine):
     @contextmanager
     def writing(self, state: Iri, deadline: float) -> Iterator[None]:
         """Hold the writer lock by a claim; one writer at a time in this process."""
-        self._turn = self._find_claims(state).take(deadline)
+        self._claim = self._find_claims(state).take(deadline)
         try:
             yield
         finally:
-            self._end_turn(state, is_over=True)
+            self._end_claim(state, is_over=True)
 
     def commit(self, change: Change) -> bool:
         """Send one update, then query whether it was applied, which an update does not report."""
-        if self._turn is None:
+        if self._claim is None:
             with self.writing(change.guard.graph, time.monotonic() + _TURN_SECONDS):
                 return self.commit(change)
-        update = self._product.build_update(change, self._turn)
+        update = self._product.build_update(change, self._claim)
         try:
             self._prepare(update.before)
             return self._make(update.text, change)
@@ -219,7 +219,7 @@ class SparqlEngine(Engine):
             self._write(text)
         except StorageError as error:
             is_over = not isinstance(error, _Unanswered) or error.is_over
-            self._end_turn(change.guard.graph, is_over=is_over)
+            self._end_claim(change.guard.graph, is_over=is_over)
             if self._is_made(change):
                 return True
             if not isinstance(error, _Unanswered):
@@ -229,7 +229,7 @@ class SparqlEngine(Engine):
             if error.is_over:
                 raise StorageBusy(f"Nothing was changed. {error.message}") from error
             raise StorageUnanswered(f"The write is not there so far. {error.message}") from error
-        self._turn = None  # the update removed its claim
+        self._claim = None  # the update removed its claim
         return self.ask(render_marker_ask(change))
 
     def _is_made(self, change: Change) -> bool:
@@ -241,14 +241,14 @@ class SparqlEngine(Engine):
                 f"{error.message}"
             ) from error
 
-    def _end_turn(self, state: Iri, *, is_over: bool) -> None:
+    def _end_claim(self, state: Iri, *, is_over: bool) -> None:
         """Remove the claim, or bury it, since its update may still end later."""
-        turn, self._turn = self._turn, None
-        if turn is None:
+        claim, self._claim = self._claim, None
+        if claim is None:
             return
         claims = self._find_claims(state)
         with contextlib.suppress(StorageError):  # otherwise the claim expires, and others bury it
-            (claims.release if is_over else claims.revoke)(turn)
+            (claims.release if is_over else claims.revoke)(claim)
 
     def _find_claims(self, state: Iri) -> Claims:
         longest = self._settings.timeout

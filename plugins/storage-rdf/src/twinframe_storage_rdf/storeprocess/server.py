@@ -260,7 +260,7 @@ class StoreServer:
             _CHILDREN,
             query_bytes,
             _SHARES * query_bytes,
-            self._engine.turn,
+            self._engine.lock,
             lambda: [self._listener, self._alive],
         )
         self._short = ShortQueries()
