@@ -250,7 +250,7 @@ class RouteDelivery:
     # --- reading --------------------------------------------------------------------------------
 
     async def _feed(self, passes: Filter | None) -> bool:
-        """Keep the lanes filled and the progress stored; return True when all is to begin again."""
+        """Keep the queues filled and the progress stored; return True if it must begin again."""
         loop = asyncio.get_running_loop()
         look, idle_since, flushed = _SHORTEST_LOOK, loop.time(), loop.time()
         await self._take_letters()
@@ -321,7 +321,7 @@ class RouteDelivery:
         return None
 
     async def _pause(self, seconds: float) -> None:
-        """Wait for a write of this worker, room in the lanes, or some time."""
+        """Wait for a write of this worker, room in the queues, or some time."""
         self.dispatcher.settled.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

@@ -25,7 +25,10 @@ LONGEST_PROBE: Final = 5.0
 
 HELD: Final = 64
 HELD_BYTES: Final = 16 * 1024
-"""The events of a lane in memory, and the largest of them except the one whose turn it is."""
+"""The most events of one queue in memory, and the most bytes of each; the first may have more.
+
+Of the others only the position is kept.
+"""
 
 Send = Callable[[Event], Awaitable[None]]
 GiveUp = Callable[[Event, str, int], Awaitable[None]]
@@ -47,21 +50,23 @@ class _Pending:
 
 
 class KeyedDispatcher:
-    """One lane per key: its events are sent one after the other, each once the last is settled.
+    """Has one queue of events per key, and sends the next of a queue once the last is settled.
 
-    `in_flight` lanes are served at a time. An event that fails waits, its lane with it, ever
-    longer: up to a minute while the endpoint accepts others, up to some seconds while it gives no
-    answer. An endpoint for which the events of several lanes all fail is tried by one lane at a
-    time, each time by another, first by those that have not failed; when it is back, all waiting
-    lanes continue at once. An event that is refused, or fails for `patience` seconds, is given up.
-    An endpoint that is gone ends `run` with `EndpointGone`; the event that revealed it is given up,
-    all others in flight stay in place. Little of a lane is in memory: of events far behind only the
-    position is known (`parked`), and they are loaded when their turn comes. So a waiting lane takes
-    no room of others.
+    `in_flight` queues are served at a time. An event that fails stays the first of its queue and is
+    retried after ever longer pauses: up to a minute while the endpoint accepts other events, up to
+    some seconds while it does not answer. If the events of several queues all fail, the endpoint is
+    tried with one event at a time, each time of another queue, first of those that have not failed.
+    When it answers again, all waiting queues continue at once.
 
-    `failing` says since when, by `clock`, events fail, including events still to be added: patience
-    outlives the process. NOTE: hence it is wall time. A clock that is set ahead makes events be
-    given up early, which dead letters repair.
+    An event that is refused, or fails for `patience` seconds, is given up. An endpoint that is gone
+    ends `run` with `EndpointGone`: the event that revealed it is given up, all others in flight
+    stay in their queues. A queue holds few events in memory; of those further back it has only the
+    position (`parked`), and loads each when it is the first. So a queue that waits takes no memory
+    from others.
+
+    `failing` has the time, by `clock`, at which the event at a position first failed, also of
+    events that are added later: patience outlives the process. NOTE: hence it is wall time. A clock
+    that is set ahead makes events be given up early; they are then dead letters.
     """
 
     def __init__(
@@ -82,7 +87,7 @@ class KeyedDispatcher:
         self._patience = patience * 1e9
         self._clock = clock
         self.failing = dict(failing or {})
-        self._lanes: dict[str, deque[_Pending | int]] = {}
+        self._queues: dict[str, deque[_Pending | int]] = {}
         self._ready: asyncio.Queue[str] = asyncio.Queue()
         self._open: dict[int, None] = {}
         self._timers: set[asyncio.TimerHandle] = set()
@@ -105,16 +110,16 @@ class KeyedDispatcher:
         """Add an event; positions rise, except for those that are not `counted` as unsettled."""
         if counted:
             self._open[event.position] = None
-        lane = self._lanes.get(event.key)
-        if lane is None:
-            lane = self._lanes[event.key] = deque()
+        queue = self._queues.get(event.key)
+        if queue is None:
+            queue = self._queues[event.key] = deque()
             self._ready.put_nowait(event.key)
             self._begun.set()
-        elif counted and (len(lane) >= HELD or len(event.wire) > HELD_BYTES):
-            lane.append(event.position)
+        elif counted and (len(queue) >= HELD or len(event.wire) > HELD_BYTES):
+            queue.append(event.position)
             self.parked += 1
             return
-        lane.append(_Pending(event))
+        queue.append(_Pending(event))
         self.unsettled_bytes += len(event.wire)
 
     @property
@@ -129,8 +134,8 @@ class KeyedDispatcher:
     def find_waiting(self) -> dict[str, int]:
         """Return the position of the first unsettled event of each key."""
         found: dict[str, int] = {}
-        for key, lane in self._lanes.items():
-            for item in lane:
+        for key, queue in self._queues.items():
+            for item in queue:
                 position = item.event.position if isinstance(item, _Pending) else item
                 if position in self._open:  # otherwise it is not counted
                     found[key] = position
@@ -138,7 +143,7 @@ class KeyedDispatcher:
         return found
 
     async def run(self) -> None:
-        """Serve the lanes until cancelled."""
+        """Serve the queues until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._in_flight):
@@ -157,14 +162,14 @@ class KeyedDispatcher:
             elif self.is_down:  # by now: it waits with all others
                 self._ready.put_nowait(key)
             else:
-                await self._serve_lane(key)
+                await self._serve_queue(key)
 
-    async def _serve_lane(self, key: str) -> None:
-        """Send the first event of a lane, and handle the outcome."""
-        lane = self._lanes[key]
-        pending = await self._read_first(lane)
+    async def _serve_queue(self, key: str) -> None:
+        """Send the first event of a queue, and handle the outcome."""
+        queue = self._queues[key]
+        pending = await self._read_first(queue)
         if pending is None:
-            self._settle(key, lane)
+            self._settle(key, queue)
             return
         try:
             await self._attempt(pending)
@@ -175,18 +180,18 @@ class KeyedDispatcher:
             await self._give_up(pending.event, error.public, pending.attempts)
         except EndpointGone as error:
             if self._is_gone:
-                return  # another one raises it: an error of this one would cut that off
+                return  # another task raises it; an error of this one would cut that off
             self._is_gone = True
             await self._give_up(pending.event, error.public, pending.attempts)
-            self._settle(key, lane)
+            self._settle(key, queue)
             raise
         else:
             self.delivered += 1
-        self._settle(key, lane)
+        self._settle(key, queue)
 
-    async def _read_first(self, lane: deque[_Pending | int]) -> _Pending | None:
-        """Return the event whose turn it is in a lane; None when it is gone."""
-        first = lane[0]
+    async def _read_first(self, queue: deque[_Pending | int]) -> _Pending | None:
+        """Return the first event of a queue; None when it was deleted."""
+        first = queue[0]
         if isinstance(first, _Pending):
             return first
         event = await self._load(first)
@@ -194,23 +199,23 @@ class KeyedDispatcher:
             return None
         self.parked -= 1
         self.unsettled_bytes += len(event.wire)
-        lane[0] = pending = _Pending(event)
+        queue[0] = pending = _Pending(event)
         return pending
 
     async def _ask(self) -> None:
-        """After a pause, try the endpoint that seems to be down with an event of one lane."""
+        """After a pause, try the endpoint that seems to be down with an event of one queue."""
         # NOTE: not by failures, of which there may be many in the first moment.
         self._probes += 1
         with suppress(TimeoutError):
             async with asyncio.timeout(build_pause(self._probes, longest=LONGEST_PROBE)):
                 await self._wait_for_other()
-        await self._serve_lane(self._find_other() or await self._ready.get())
+        await self._serve_queue(self._find_other() or await self._ready.get())
 
     async def _wait_for_other(self) -> None:
-        """Wait until there is a lane that has not failed, while few have; otherwise for ever.
+        """Wait until a queue is ready that has not failed, while few have; otherwise for ever.
 
-        NOTE: it need not wait: a few twins whose events are all refused do not mean that the
-        endpoint is down.
+        NOTE: such a queue is tried at once: a few twins whose events are all refused do not mean
+        that the endpoint is down.
         """
         while True:
             self._begun.clear()
@@ -222,7 +227,7 @@ class KeyedDispatcher:
             await self._begun.wait()
 
     def _find_other(self) -> str | None:
-        """Take a lane that is ready and has not failed since the endpoint's last answer."""
+        """Take a queue that is ready and has not failed since the endpoint's last answer."""
         for _ in range(self._ready.qsize()):
             key = self._ready.get_nowait()
             if key not in self._failed:
@@ -232,9 +237,9 @@ class KeyedDispatcher:
 
     @property
     def is_down(self) -> bool:
-        """Whether as many attempts in a row failed as run at a time, of several lanes.
+        """Whether as many attempts in a row failed as run at a time, of several queues.
 
-        NOTE: a single lane says nothing about the endpoint, and is not tried more often by itself.
+        NOTE: a single queue says nothing about the endpoint, and is not tried more often by itself.
         """
         return self._failures >= self._in_flight and len(self._failed) > 1
 
@@ -297,8 +302,8 @@ class KeyedDispatcher:
         self._timers.add(timer)
         return timer
 
-    def _settle(self, key: str, lane: deque[_Pending | int]) -> None:
-        first = lane.popleft()
+    def _settle(self, key: str, queue: deque[_Pending | int]) -> None:
+        first = queue.popleft()
         if isinstance(first, _Pending):
             position = first.event.position
             self.unsettled_bytes -= len(first.event.wire)
@@ -307,10 +312,10 @@ class KeyedDispatcher:
             self.parked -= 1
         self._open.pop(position, None)
         self.failing.pop(position, None)
-        if lane:
+        if queue:
             self._ready.put_nowait(key)
         else:
-            del self._lanes[key]
+            del self._queues[key]
         self.settled.set()
 
 

@@ -39,9 +39,9 @@ class Route:
 class Progress:
     """The progress of a route: every event up to `position` is delivered, given up or filtered out.
 
-    `delivered`, `dead` and `lost` count events; lost are those that were deleted before their turn
-    came. `letters` is how many dead letters are kept. `error` is the last error at the endpoint,
-    empty when there is none now. A route is `halted` when its endpoint is gone.
+    `delivered`, `dead` and `lost` count events; lost are those that were deleted before they
+    were sent. `letters` is how many dead letters are kept. `error` is the last error at the
+    endpoint, empty when there is none now. A route is `halted` when its endpoint is gone.
     """
 
     epoch: int

@@ -69,7 +69,7 @@ class RelationshipChunk:
         pause_seconds: float = 0.0,
     ) -> None:
         self._context = context
-        self._happenings = find_job_recorder(context)
+        self._recorder = find_job_recorder(context)
         self._stamp = Stamp()
         self._guids = iterate_guids()
         self._header = header
@@ -115,7 +115,7 @@ class RelationshipChunk:
             else:
                 lines.append(line)
         records = [each.record for each in lines]
-        created = self._finish_events(lines, models) if self._happenings is not None else ()
+        created = self._finish_events(lines, models) if self._recorder is not None else ()
         write_relationships(self._context, transaction, records, created)
         findings.sort(key=lambda finding: finding.line)
         done = before.advance(end, Section.RELATIONSHIPS, findings)
@@ -167,9 +167,9 @@ class RelationshipChunk:
                 f"The relationship would have {len(record.body)} bytes; at most {most} are stored."
             )
         event = b""
-        if self._happenings is not None:
+        if self._recorder is not None:
             key = source_id, relationship_id
-            event = self._happenings.draft_relationship_created(
+            event = self._recorder.draft_relationship_created(
                 next(self._guids), key, self._stamp.text, record.body
             )
         return RelationshipLine(each.number, body, record, event)

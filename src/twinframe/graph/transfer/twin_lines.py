@@ -81,7 +81,7 @@ class TwinChunk:
         _pause_seconds: float = 0.0,
     ) -> None:
         self._context = context
-        self._happenings = find_job_recorder(context)
+        self._recorder = find_job_recorder(context)
         self._guids = iterate_guids()
         self._header = header
         self._deleted = frozenset(one.model_id for one in header.deleted)
@@ -164,8 +164,8 @@ class TwinChunk:
             must_stand = model.decommissioned and not (facts and facts.decommissioned)
         record = self._build(line, parts, now)
         event = b""
-        if self._happenings is not None:
-            event = self._happenings.draft_twin_created(
+        if self._recorder is not None:
+            event = self._recorder.draft_twin_created(
                 next(self._guids), line.twin_id, now, record.body
             )
         return _Draft(line, record.etag, record.body, event, must_stand)

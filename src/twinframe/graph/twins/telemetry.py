@@ -43,7 +43,7 @@ class _Message:
         part = None if model is None else model.interface.components.get(self.component)
         return Sender(model_id, None if part is None else part.schema)
 
-    def tell(self, transaction: GraphTransaction, context: GraphContext) -> None:
+    def record(self, transaction: GraphTransaction, context: GraphContext) -> None:
         """Put the message into the outbox, if there is one."""
         if context.recorder is None:
             return
@@ -93,7 +93,7 @@ class Telemetry:
         await context.runner.read(lambda session: message.find_sender(session, models))
         self._check(payload)
         if context.recorder is not None:
-            await context.write(lambda transaction: message.tell(transaction, context))
+            await context.write(lambda transaction: message.record(transaction, context))
             context.signal.set()
 
     def _check(self, payload: JsonValue) -> None:

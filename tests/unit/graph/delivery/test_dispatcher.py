@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.quick_loop import QuickLoop
-from twinframe.graph.delivery import dispatcher as lanes_module
+from twinframe.graph.delivery import dispatcher as dispatcher_module
 from twinframe.graph.delivery.dispatcher import KeyedDispatcher, build_pause
 from twinframe.graph.events.event import Event
 from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, EndpointGone
@@ -21,8 +21,8 @@ Send = Callable[[Event], Awaitable[None]]
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes_module, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(lanes_module, "LONGEST_PAUSE", 0.004)
+    monkeypatch.setattr(dispatcher_module, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(dispatcher_module, "LONGEST_PAUSE", 0.004)
 
 
 class Run:
@@ -129,11 +129,11 @@ def test_events_of_a_key_arrive_in_order_whatever_fails(
     st.dictionaries(st.integers(1, 40), st.integers(1, 2)),
     st.sets(st.integers(1, 40)),
 )
-def test_what_stands_far_behind_in_a_lane_is_loaded_when_its_turn_comes(
+def test_what_stands_far_behind_in_a_queue_is_loaded_when_it_is_the_first(
     keys: str, failures: dict[int, int], forgotten: set[int]
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(lanes_module, "HELD", 2)
+        patched.setattr(dispatcher_module, "HELD", 2)
         run = Run(in_flight=2)
         left = dict(failures)
         run.forgotten = forgotten
@@ -159,7 +159,7 @@ def test_what_stands_far_behind_in_a_lane_is_loaded_when_its_turn_comes(
     ) == (0, 0, 0, {})
 
 
-def test_a_large_event_is_in_memory_only_when_it_is_its_turn() -> None:
+def test_a_large_event_is_in_memory_only_when_it_is_the_first() -> None:
     run = Run()
     for position in (1, 2, 3):
         run.dispatcher.add(Event(position, "a", b"x" * 20_000))
@@ -238,7 +238,7 @@ def test_patience_goes_on_where_an_earlier_process_left_it() -> None:
     assert run.dispatcher.failing == {9: 0}  # which may be added yet
 
 
-def test_an_endpoint_that_is_gone_ends_the_lanes_and_its_event_is_given_up() -> None:
+def test_an_endpoint_that_is_gone_ends_the_queues_and_its_event_is_given_up() -> None:
     run = Run(in_flight=1)
 
     async def be_gone(event: Event) -> None:
@@ -304,7 +304,7 @@ def test_an_endpoint_that_is_down_is_asked_by_one_at_a_time() -> None:
     assert run.dispatcher.error == ""
 
 
-def test_an_error_that_is_no_matter_of_delivery_ends_the_lanes() -> None:
+def test_an_error_that_is_no_matter_of_delivery_ends_the_queues() -> None:
     run = Run()
 
     async def break_down(event: Event) -> None:
@@ -316,7 +316,7 @@ def test_an_error_that_is_no_matter_of_delivery_ends_the_lanes() -> None:
 
 
 def test_pauses_grow_to_a_bound_and_keep_to_what_the_endpoint_asks() -> None:
-    first, longest = lanes_module.FIRST_PAUSE, lanes_module.LONGEST_PAUSE
+    first, longest = dispatcher_module.FIRST_PAUSE, dispatcher_module.LONGEST_PAUSE
     for attempts in range(1, 200):
         pause = build_pause(attempts)
         assert first / 2 <= pause <= longest
@@ -352,7 +352,7 @@ def test_an_endpoint_that_refuses_is_there_again() -> None:
     assert run.dispatcher.error == ""
 
 
-def test_a_short_outage_with_many_lanes_is_followed_by_short_pauses(
+def test_a_short_outage_with_many_queues_is_followed_by_short_pauses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run, asked = Run(in_flight=8), []
@@ -361,7 +361,7 @@ def test_a_short_outage_with_many_lanes_is_followed_by_short_pauses(
         asked.append(attempts)
         return build_pause(attempts, retry_after, **longest)
 
-    monkeypatch.setattr(lanes_module, "build_pause", note)
+    monkeypatch.setattr(dispatcher_module, "build_pause", note)
     attempts = 0
 
     async def fail_for_a_moment(_event: Event) -> None:
@@ -409,7 +409,7 @@ def test_few_keys_of_which_nothing_is_taken_keep_no_other_waiting(
         serving.cancel()
         await asyncio.wait([serving])
 
-    monkeypatch.setattr(lanes_module, "build_pause", pause_long_soon)
+    monkeypatch.setattr(dispatcher_module, "build_pause", pause_long_soon)
     run.script = take_others
     asyncio.run(asyncio.wait_for(play(), 120))
     assert sorted(event.key for event in run.taken) == list("abcdef")
@@ -471,8 +471,8 @@ def play_outage(
 
 @pytest.fixture
 def usual_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes_module, "FIRST_PAUSE", 0.2)
-    monkeypatch.setattr(lanes_module, "LONGEST_PAUSE", 60.0)
+    monkeypatch.setattr(dispatcher_module, "FIRST_PAUSE", 0.2)
+    monkeypatch.setattr(dispatcher_module, "LONGEST_PAUSE", 60.0)
 
 
 @pytest.mark.usefixtures("usual_pauses")
@@ -482,7 +482,7 @@ def test_what_waited_for_an_endpoint_goes_on_within_seconds_when_it_is_back(
     keys: str, outage: float
 ) -> None:
     run, taken = play_outage(keys, outage)
-    assert max(taken.values()) <= outage + lanes_module.LONGEST_PROBE + 0.5
+    assert max(taken.values()) <= outage + dispatcher_module.LONGEST_PROBE + 0.5
     asked = sum(run.tries.values()) - len(keys)
     assert asked <= 40 + len(set(keys)) * (outage / 2.5 + 8)  # nor is it asked all the time
 

@@ -14,7 +14,7 @@ import pytest
 from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.delivery import deliverer as deliverer_module
-from twinframe.graph.delivery import dispatcher as lanes_module
+from twinframe.graph.delivery import dispatcher as dispatcher_module
 from twinframe.graph.delivery import reading as reading_module
 from twinframe.graph.delivery.deliverer import RouteDelivery, RouteKind
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
@@ -39,8 +39,8 @@ from twinframe.testing.factories import SENSOR, build_building_interfaces, build
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes_module, "FIRST_PAUSE", 0.005)
-    monkeypatch.setattr(lanes_module, "LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr(dispatcher_module, "FIRST_PAUSE", 0.005)
+    monkeypatch.setattr(dispatcher_module, "LONGEST_PAUSE", 0.02)
     monkeypatch.setattr(deliverer_module, "FLUSH_SECONDS", 0.02)
 
 
@@ -648,7 +648,7 @@ def test_a_file_that_cannot_be_used_is_named_to_the_operator_alone(
 def test_a_twin_whose_events_fail_for_long_holds_up_no_other(
     store: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes_module, "HELD", 3)
+    monkeypatch.setattr(dispatcher_module, "HELD", 3)
     monkeypatch.setattr(deliverer_module, "WINDOW", 8)
 
     async def play() -> None:
@@ -739,7 +739,7 @@ def test_whatever_fails_and_whenever_it_is_cut_off_all_comes_in_order(
     store: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deliverer_module, "LASTING_SECONDS", 0.0)
-    monkeypatch.setattr(lanes_module, "HELD", 2)
+    monkeypatch.setattr(dispatcher_module, "HELD", 2)
     # Some are cut off while they still read what was seen before.
     monkeypatch.setattr(deliverer_module, "FLUSH_SECONDS", 0.0)
     monkeypatch.setattr(reading_module, "_FIRST", 1)
