@@ -124,5 +124,22 @@ def test_every_hook_setting_and_error_has_its_place_in_the_reference() -> None:
     }
 
 
+def test_the_settings_page_names_keys_as_users_write_them() -> None:
+    page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+    wrong = []
+    for section in page.split("\n## ")[1:]:
+        keys = {
+            key.casefold(): key
+            for key in re.findall(r"^\| `(?:\w+__)*(\w+)`", section, re.MULTILINE)
+        }
+        text = re.sub(r"^\|.*$", "", section, flags=re.MULTILINE)
+        wrong += [
+            f"{section.splitlines()[0]}: {word}"
+            for word in re.findall(r"`(\w+)`", text)
+            if keys.get(word.replace("_", "").casefold(), word) != word
+        ]
+    assert wrong == []
+
+
 def test_the_generated_pages_are_current() -> None:
     assert list_stale() == []
