@@ -25,7 +25,7 @@ from twinframe_storage_rdf.terms import Iri
 
 STATE = GraphNames("default").state
 LEASE = 0.2
-BURIAL = 0.4
+REVOCATION = 0.4
 
 
 def build_settings(server: Any, **others: Any) -> RdfSettings:
@@ -52,8 +52,8 @@ def engine(sparql_server: Any) -> Iterator[SparqlEngine]:
     engine.close()
 
 
-def build_claims(engine: SparqlEngine, burial: float = BURIAL) -> Claims:
-    return Claims(STATE, engine.select, engine._write, lease=LEASE, burial=burial)
+def build_claims(engine: SparqlEngine, revocation: float = REVOCATION) -> Claims:
+    return Claims(STATE, engine.select, engine._write, lease=LEASE, revocation=revocation)
 
 
 def soon(seconds: float = 60.0) -> float:
@@ -86,7 +86,7 @@ def test_who_waits_in_vain_leaves_no_claim(engine: SparqlEngine) -> None:
         second.take(soon(LEASE / 2))
     first.release(claim)
     # With a lease that long, a claim of the second would be waited for in vain.
-    Claims(STATE, engine.select, engine._write, lease=600, burial=600).take(soon())
+    Claims(STATE, engine.select, engine._write, lease=600, revocation=600).take(soon())
 
 
 def test_of_many_at_once_each_has_the_turn_alone(sparql_server: Any) -> None:
@@ -95,7 +95,7 @@ def test_of_many_at_once_each_has_the_turn_alone(sparql_server: Any) -> None:
 
     def write(number: int) -> None:
         engine = build_engine(sparql_server)
-        claims = Claims(STATE, engine.select, engine._write, lease=60, burial=60)
+        claims = Claims(STATE, engine.select, engine._write, lease=60, revocation=60)
         for _ in range(5):
             claim = claims.take(soon(30))
             inside.append(number)
@@ -109,18 +109,18 @@ def test_of_many_at_once_each_has_the_turn_alone(sparql_server: Any) -> None:
     assert most == [1] * 20
 
 
-def test_the_turn_of_a_writer_that_died_comes_free_after_lease_and_burial(
+def test_the_turn_of_a_writer_that_died_comes_free_after_lease_and_revocation(
     engine: SparqlEngine,
 ) -> None:
     build_claims(engine).take(soon())
     began = time.monotonic()
     build_claims(engine).take(soon())
-    assert time.monotonic() - began >= LEASE + BURIAL
+    assert time.monotonic() - began >= LEASE + REVOCATION
 
 
-def test_an_update_of_a_buried_claim_changes_nothing(engine: SparqlEngine) -> None:
+def test_an_update_of_a_revoked_claim_changes_nothing(engine: SparqlEngine) -> None:
     late = build_claims(engine).take(soon())
-    claims = build_claims(engine, burial=0.0)
+    claims = build_claims(engine, revocation=0.0)
     mine = claims.take(soon())
     change = build_first_change()
     engine._write(STANDARD.build_update(change, late).text)

@@ -153,18 +153,18 @@ def tree(files: tuple[str, ...], bases: tuple[str, ...], *, as_json: bool) -> No
     With --json: each interface with those that extend it directly.
     """
     interfaces = _parse(files, bases).interfaces
-    heirs: dict[str, list[str]] = {identifier: [] for identifier in interfaces}
+    descendants: dict[str, list[str]] = {identifier: [] for identifier in interfaces}
     for interface in interfaces.values():
         for base in interface.extends:
-            heirs.setdefault(base, []).append(interface.id)
+            descendants.setdefault(base, []).append(interface.id)
     roots = sorted(i for i, interface in interfaces.items() if not interface.extends)
     if as_json:
-        write_json({identifier: sorted(found) for identifier, found in sorted(heirs.items())})
+        write_json({identifier: sorted(found) for identifier, found in sorted(descendants.items())})
         return
     console = Console(file=sys.stdout, soft_wrap=True)
     shown: set[str] = set()
     for root in roots:
-        console.print(_grow(Tree(Text(root)), root, heirs, shown))
+        console.print(_grow(Tree(Text(root)), root, descendants, shown))
 
 
 @dtdl.command()
@@ -282,11 +282,13 @@ def _render_content(content: Content) -> str:
             return ""
 
 
-def _grow(branch: Tree, identifier: str, heirs: Mapping[str, list[str]], shown: set[str]) -> Tree:
-    for heir in sorted(heirs.get(identifier, ())):
-        again = heir in shown and heirs.get(heir)
-        shown.add(heir)
-        leaf = branch.add(Text(f"{heir} (see above)" if again else heir))
+def _grow(
+    branch: Tree, identifier: str, descendants: Mapping[str, list[str]], shown: set[str]
+) -> Tree:
+    for descendant in sorted(descendants.get(identifier, ())):
+        again = descendant in shown and descendants.get(descendant)
+        shown.add(descendant)
+        leaf = branch.add(Text(f"{descendant} (see above)" if again else descendant))
         if not again:
-            _grow(leaf, heir, heirs, shown)
+            _grow(leaf, descendant, descendants, shown)
     return branch

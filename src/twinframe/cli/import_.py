@@ -67,7 +67,7 @@ def import_(
         out = open_.enter_context(log.open("wb")) if log else None
         run = _Run(installation, source, bar, bar.add_task("import", total=size), out, file)
         is_whole = asyncio.run(run.store(find_store(installation, graph), after_line))
-    run.tell()
+    run.print_outcome()
     if not is_whole or run.done.errors:
         raise SystemExit(1)
 
@@ -120,7 +120,7 @@ class _Run:
         self._write(self._log.render_status("Succeeded" if not self.done.errors else "Failed"))
         return True
 
-    def tell(self) -> None:
+    def print_outcome(self) -> None:
         """Print the refused lines and the resulting counts."""
         write_problems(
             f"line {one.line} ({one.section.value}{f', {one.item}' if one.item else ''}): "

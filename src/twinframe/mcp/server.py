@@ -125,7 +125,7 @@ class _Handlers:
     ) -> ReadResourceResult:
         await self._check_scope("resources/read")
         uri = clean_text(params.uri)
-        return await _tell(self._read_resource(uri), {"uri": uri})
+        return await _translate_errors(self._read_resource(uri), {"uri": uri})
 
     async def _read_resource(self, uri: str) -> ReadResourceResult:
         if self._rates is not None:
@@ -140,19 +140,21 @@ class _Handlers:
     async def get_prompt(
         self, _context: _Context, params: GetPromptRequestParams
     ) -> GetPromptResult:
-        return await _tell(prompts.get_prompt(self._box, params.name, params.arguments or {}))
+        return await _translate_errors(
+            prompts.get_prompt(self._box, params.name, params.arguments or {})
+        )
 
     async def complete(self, _context: _Context, params: CompleteRequestParams) -> CompleteResult:
         if params.ref.type == "ref/resource":
             await self._check_scope("completion/complete")
-        return await _tell(complete(self._box, params))
+        return await _translate_errors(complete(self._box, params))
 
     async def _check_scope(self, action: str) -> None:
-        await _tell(self._box.access.check_scope(RESOURCES_SCOPE, action))
+        await _translate_errors(self._box.access.check_scope(RESOURCES_SCOPE, action))
 
 
-async def _tell(awaitable: Awaitable[T], data: dict[str, str] | None = None) -> T:
-    """Return the result of the work, with errors in the protocol's form.
+async def _translate_errors(awaitable: Awaitable[T], data: dict[str, str] | None = None) -> T:
+    """Return the result of `awaitable`, with errors in the protocol's form.
 
     `data` is added to «not found».
     """

@@ -33,10 +33,10 @@ from twinframe.model.values import JsonValue
 
 _STEP: Final = 32 * 1024
 """The most characters of an array or object that the decoder parses at once."""
-_TAKEN_A_BREATH: Final = 100_000
+_TAKEN_A_PAUSE: Final = 100_000
 _PIECE: Final = 1024 * 1024
-_STEPS_A_BREATH: Final = 2000
-_BREATH: Final = 0.0005
+_STEPS_A_PAUSE: Final = 2000
+_PAUSE: Final = 0.0005
 """PERF: a pause now and then.
 
 Without it the thread would compete with the event loop for the interpreter lock each time that the
@@ -162,8 +162,8 @@ class _Survey:
         open_: list[int] = []
         while at < size:
             steps += 1
-            if not steps % _STEPS_A_BREATH:
-                time.sleep(_BREATH)
+            if not steps % _STEPS_A_PAUSE:
+                time.sleep(_PAUSE)
             found = cast("re.Match[str]", find(text, at))
             at, mark = found.end(), found[1]
             if mark == ",":
@@ -235,9 +235,9 @@ class _Steps:
         if at not in self._long:
             value, end = self._scan_short(text, at)
             self._taken += 100 + end - at
-            if self._taken > _TAKEN_A_BREATH:
+            if self._taken > _TAKEN_A_PAUSE:
                 self._taken = 0
-                time.sleep(_BREATH)
+                time.sleep(_PAUSE)
             return value, end
         found: tuple[Any, int]
         if text[at] == "[":

@@ -75,7 +75,7 @@ class PendingWrite(Generic[X]):
             raise error.with_traceback(None) from error.__cause__
 
 
-async def _tell(pending: PendingWrite[X], instruments: Instruments) -> object:
+async def _await_outcome(pending: PendingWrite[X], instruments: Instruments) -> object:
     """Return the outcome of a write function, and report it to the instruments."""
     started, ticks, code = time(), perf_counter(), ""
     try:
@@ -148,7 +148,7 @@ class WriteThread(Generic[X]):
             self._timer = loop.call_at(pending.deadline, self._withdraw_late)
         try:
             if self._instruments is not None:
-                return cast("T", await _tell(pending, self._instruments))
+                return cast("T", await _await_outcome(pending, self._instruments))
             return cast("T", await future)
         except asyncio.CancelledError:
             pending.claim()

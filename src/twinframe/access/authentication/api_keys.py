@@ -161,7 +161,7 @@ class ApiKeyAuthenticator(Authenticator):
         try:
             self._keys.file.read("SELECT 1")
         except StorageError as error:
-            self._tell(error.message)
+            self._warn_once(error.message)
         else:
             self._tell_if_missing()
 
@@ -185,7 +185,7 @@ class ApiKeyAuthenticator(Authenticator):
         try:
             found = self._find(key_id)
         except StorageError as error:
-            self._tell(error.message)
+            self._warn_once(error.message)
             raise Unauthenticated("the file of API keys cannot be read") from error
         # SEC: an unknown id takes as long as a wrong secret.
         hashed = found.hashed if found is not None else NO_SECRET
@@ -219,12 +219,12 @@ class ApiKeyAuthenticator(Authenticator):
 
     def _tell_if_missing(self) -> None:
         if not self._keys.file.exists():
-            self._tell(
+            self._warn_once(
                 f"There are no API keys at {self._keys.file.path}: every one is refused. Make one "
                 "with `twinframe apikey create`."
             )
 
-    def _tell(self, problem: str) -> None:
+    def _warn_once(self, problem: str) -> None:
         # NOTE: once, until a key was accepted or the problem changes: not once a request.
         if problem != self._told:
             self._told = problem

@@ -60,7 +60,7 @@ class Endpoint:
                 _log.warning("The endpoint %s failed: %s", self.name, error.message)
             raise
         except Exception as error:
-            raise self._tell(error) from error
+            raise self._log_failure(error) from error
 
     async def try_to_open(self) -> str:
         """Open the sink and close it again; return the error, for the operator, or nothing."""
@@ -82,7 +82,7 @@ class Endpoint:
             self._is_open = False
             await self.sink.close()
 
-    def _tell(self, error: Exception) -> DeliveryFailed:
+    def _log_failure(self, error: Exception) -> DeliveryFailed:
         """Log an unforeseen error, once for all events. SEC: its text is for the log alone."""
         kind = type(error).__name__
         if self._told != kind:

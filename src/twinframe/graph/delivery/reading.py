@@ -122,7 +122,7 @@ class ModelScope:
     def __init__(self, models: ModelView, session: GraphSession) -> None:
         self._models = models
         self._session = session
-        self._heirs: dict[str, frozenset[str]] = {}
+        self._descendants: dict[str, frozenset[str]] = {}
 
     def is_of_model(self, model_id: str, wanted: str) -> bool:
         """Whether the model is `wanted`, a later version, or has one of these as a base."""
@@ -130,21 +130,21 @@ class ModelScope:
         own = frozenset({model_id})
         if interface is not None:
             return holds_model(own.union(interface.ancestors), wanted)
-        return holds_model(own, wanted) or model_id in self._read_heirs(wanted)
+        return holds_model(own, wanted) or model_id in self._read_descendants(wanted)
 
-    def _read_heirs(self, wanted: str) -> frozenset[str]:
+    def _read_descendants(self, wanted: str) -> frozenset[str]:
         """Return all models that extend a model or a later version, including deleted ones.
 
         PERF: read once for all events of a batch, and only for the versions of one model: reading
         the bases of each deleted model blocked the event loop for minutes with 2,000 models.
         """
-        heirs = self._heirs.get(wanted)
-        if heirs is None:
+        found = self._descendants.get(wanted)
+        if found is None:
             versions = self._families.get(parse_versionless(wanted), ())
             bases = [x for x in versions if holds_model(frozenset({x}), wanted)]
             descendants = map(self._session.read_descendants, bases)
-            heirs = self._heirs[wanted] = frozenset[str]().union(*descendants)
-        return heirs
+            found = self._descendants[wanted] = frozenset[str]().union(*descendants)
+        return found
 
     @cached_property
     def _families(self) -> Mapping[str, Sequence[str]]:

@@ -25,7 +25,7 @@ from twinframe.storage.epochs import Epoch, read_epoch
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
 _PAUSE: Final = 0.5
-_BREATH: Final = 0.02
+_YIELD_SECONDS: Final = 0.02
 _BATCH_BYTES: Final = 4 * 1024 * 1024
 _FREE: Final = 64 * 1024
 """A batch up to this many bytes is not charged: most have far less."""
@@ -193,7 +193,7 @@ class EventStreams:
         held = self._context.memory.hold(Part.ANSWERS)
         if size > _FREE:
             async with self._lock:
-                await asyncio.sleep(_BREATH)
+                await asyncio.sleep(_YIELD_SECONDS)
             try:
                 held.grow(_BATCH_BYTES)
             except MemoryExhausted:

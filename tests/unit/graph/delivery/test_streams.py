@@ -237,7 +237,7 @@ def test_many_followers_read_a_few_at_a_time(world: Any, monkeypatch: pytest.Mon
         return await asyncio.gather(*(follow() for _ in range(20)))
 
     monkeypatch.setattr(EventReader, "read", count)
-    monkeypatch.setattr(event_streams, "_BREATH", 0)
+    monkeypatch.setattr(event_streams, "_YIELD_SECONDS", 0)
     for number in range(100):
         world.put(f"t{number}")
     assert min(world.do(play())) >= 100

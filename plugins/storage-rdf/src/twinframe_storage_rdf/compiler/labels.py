@@ -79,7 +79,7 @@ def add_of_model(model_id: str, node: str, group: Group, *, exact: bool) -> None
         group.heads.append(f"VALUES{NARROW} {model} {{ {bindings.bind(iri, render_resource)} }}")
     else:
         group.heads.append(
-            f"VALUES{NARROW} {model} {bindings.bind_models(_find_heirs(model_id), ROWS)}"
+            f"VALUES{NARROW} {model} {bindings.bind_models(_find_descendants(model_id), ROWS)}"
         )
 
 
@@ -88,11 +88,11 @@ def render_of_model(model_id: str, model: str, statement: Statement, *, exact: b
     if exact:
         iri = Source(None, statement.names.build_model_iri(model_id))
         return f"({model} ={NARROW} {statement.bindings.bind(iri, render_resource)})"
-    members = statement.bindings.bind_models(_find_heirs(model_id), MEMBERS)
+    members = statement.bindings.bind_models(_find_descendants(model_id), MEMBERS)
     return f"({model} IN{NARROW} {members})"
 
 
-def _find_heirs(model_id: str) -> Models:
+def _find_descendants(model_id: str) -> Models:
     def holds(held: frozenset[str]) -> bool:
         return is_of_model(Node("", {}, held), model_id) is True
 

@@ -142,7 +142,7 @@ class ShortestQuery(CompiledQuery):
             length = len(sides[0].levels) + len(sides[1].levels) - 2
             yield tuple([length] * len(self._told))
             return
-        yield from map(self._tell, self._find_paths(session, sides))
+        yield from map(self._build_row, self._find_paths(session, sides))
 
     # --- the search -----------------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class ShortestQuery(CompiledQuery):
         for way in ways:
             yield from _build_paths(way, nodes, hops)
 
-    def _tell(self, path: Path) -> tuple[Value, ...]:
+    def _build_row(self, path: Path) -> tuple[Value, ...]:
         values: dict[str, Value] = {
             "": path,
             "length": len(path.relationships),

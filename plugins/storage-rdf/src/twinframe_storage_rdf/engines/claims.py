@@ -30,11 +30,11 @@ class Claims:
     begun after its own was there, holds the lock: of two that come together, the later one sees the
     earlier. Updates are made only while their claim is there, so removing a claim ends its hold.
 
-    A claim that this process has seen for `lease` seconds is *buried*: replaced in one step by one
-    that no writer can use. An update of the buried claim that had begun may still be running, so no
-    writer gets the lock before the burial has been seen for `burial` seconds: more than any update
-    takes, or 0 where the server lets the burial wait for an update that read the claim. Times are
-    of this process's own clock, in seconds.
+    A claim that this process has seen for `lease` seconds is *revoked*: replaced in one step by one
+    that no writer can use. An update of the revoked claim that had begun may still be running, so
+    no writer gets the lock before the revocation has been seen for `revocation` seconds: more than
+    any update takes, or 0 where the server lets the revocation wait for an update that read the
+    claim. Times are of this process's own clock, in seconds.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class Claims:
         write: Callable[[str], None],
         *,
         lease: float,
-        burial: float,
+        revocation: float,
     ) -> None:
         self._state = state
         self._select = select
         self._write = write
         self._lease = lease
-        self._burial = burial
+        self._revocation = revocation
         self._seen: dict[tuple[Iri, str], float] = {}
 
     def take(self, deadline: float) -> Triple:
@@ -113,7 +113,7 @@ class Claims:
         return (Iri(f"{self._state}:claims"), predicate, claim)
 
     def _read(self) -> tuple[set[str], set[str]]:
-        """Return the live and the buried (dead) claims; expired ones are buried or removed."""
+        """Return the live and the revoked claims; expired ones are revoked or removed."""
         subject = render_iri(f"{self._state}:claims")
         rows = self._select(
             f"SELECT ?p ?o WHERE {{ GRAPH {render_iri(self._state)} {{ {subject} ?p ?o }} }}"
@@ -124,7 +124,7 @@ class Claims:
         for (predicate, name), since in self._seen.items():
             if predicate == v.CLAIM and now - since >= self._lease:
                 self.revoke(self._build(v.CLAIM, name))
-            elif predicate == v.REVOKED and now - since >= self._burial:
+            elif predicate == v.REVOKED and now - since >= self._revocation:
                 self.release(self._build(v.REVOKED, name))
         live = {name for predicate, name in found if predicate == v.CLAIM}
         return live, {name for predicate, name in found if predicate == v.REVOKED}

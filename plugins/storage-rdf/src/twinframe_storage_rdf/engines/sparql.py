@@ -242,20 +242,22 @@ class SparqlEngine(Engine):
             ) from error
 
     def _end_claim(self, state: Iri, *, is_over: bool) -> None:
-        """Remove the claim, or bury it, since its update may still end later."""
+        """Remove the claim, or revoke it, since its update may still end later."""
         claim, self._claim = self._claim, None
         if claim is None:
             return
         claims = self._find_claims(state)
-        with contextlib.suppress(StorageError):  # otherwise the claim expires, and others bury it
+        with contextlib.suppress(StorageError):  # otherwise it expires, and others revoke it
             (claims.release if is_over else claims.revoke)(claim)
 
     def _find_claims(self, state: Iri) -> Claims:
         longest = self._settings.timeout
-        burial = 0.0 if self._product.isolates else longest
+        revocation = 0.0 if self._product.isolates else longest
         return self._claims.setdefault(
             state,
-            Claims(state, self.select, self._write, lease=longest / _LEASE_SHARE, burial=burial),
+            Claims(
+                state, self.select, self._write, lease=longest / _LEASE_SHARE, revocation=revocation
+            ),
         )
 
     def clear(self, graphs: Sequence[Iri]) -> None:

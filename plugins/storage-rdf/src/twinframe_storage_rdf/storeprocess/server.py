@@ -192,7 +192,7 @@ class Pieces:
         self._most = request.most
         seconds = request.milliseconds / 1000
         self._end = time.monotonic() + seconds if seconds else None
-        self._tell = report
+        self._report = report
         self._wait = wait
         self._pieces: list[bytes] = []
         self._size = self._total = 0
@@ -223,16 +223,16 @@ class Pieces:
 
     def _send(self) -> None:
         piece = self.take_rest()
-        self._tell(Step.SENDS)
+        self._report(Step.SENDS)
         try:
             send_answer(self._connection, Status.PIECE, 0, piece)
-            self._tell(Step.SENT)
+            self._report(Step.SENT)
             asked = receive_request(self._connection)
         except OSError as error:
             raise Disconnected from error
         if asked.kind is not Kind.MORE:
             raise Disconnected
-        self._tell(Step.ASKED)
+        self._report(Step.ASKED)
         if self._end is not None and time.monotonic() >= self._end:
             raise build_timeout()
 
