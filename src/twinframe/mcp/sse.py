@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import parse_qs
 from uuid import UUID
 
+from anyio import BrokenResourceError, ClosedResourceError
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
 from mcp.server.sse import SseServerTransport
@@ -88,15 +90,21 @@ class SseTransport:
             await write_answer(send, answer)
             return
         if session is None:
-            await self._sdk.handle_post_message(scope, receive, send)
+            await self._pass_on(scope, receive, send)
             return
         if session.is_crowded:
             body = await read_body(receive, self._limit)
             receive = repeat_body(b"" if body is None else body, receive)
             if body is not None and not wants_answer(body):
-                await self._sdk.handle_post_message(scope, receive, send)
+                await self._pass_on(scope, receive, send)
                 return
         async with session.enter(_PATIENCE):
+            await self._pass_on(scope, receive, send)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # NOTE: the SDK accepts a message before it hands it to its session, which may end between
+        # the two. The end of the stream tells the client then that no answer will come.
+        with suppress(ClosedResourceError, BrokenResourceError):
             await self._sdk.handle_post_message(scope, receive, send)
 
 

@@ -24,6 +24,7 @@ from tests.unit.mcp.transport_world import (
     read_text,
 )
 from twinframe.errors import ConfigurationError
+from twinframe.http.exchange import Message
 from twinframe.mcp.app import McpEndpoint, find_prefix
 from twinframe.mcp.relay import Relay
 from twinframe.mcp.sessions import MOST_PENDING
@@ -365,6 +366,27 @@ def test_a_call_that_was_cancelled_holds_up_no_drain() -> None:
             while await client.stream.read_event() != ("", ""):
                 pass
 
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("body", [json.dumps(build_call("echo", {"text": "a"})), "{"])
+def test_a_session_may_end_while_the_answer_to_its_message_is_sent(body: str) -> None:
+    class Leaving(asyncio.Queue[Message]):
+        async def put(self, item: Message) -> None:
+            await client.stream.leave()
+            await super().put(item)
+
+    async def run() -> None:
+        nonlocal client
+        async with open_world() as world:
+            client = await Client.open(world.endpoint)
+            headers = {"content-type": "application/json"}
+            post = Request(world.endpoint, "POST", client.address, headers, body.encode())
+            post.events = Leaving()
+            assert (await post.start().read_answer()).status in {202, 400}
+            assert (await client.post(world.endpoint, build_call("echo"))).status == 404
+
+    client: Client
     asyncio.run(run())
 
 
