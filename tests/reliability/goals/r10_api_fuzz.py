@@ -69,7 +69,9 @@ def judge(trial: Trial) -> Sequence[Figure]:
 
 
 def _judge_graph(trial: Trial) -> list[Figure]:
-    graph = _fuzz_graph(trial, "any", trial.pick(45, 2), "--exclude-path", "/events")
+    # NOTE: with few examples it is a matter of luck whether the twin meets an odd id.
+    examples = 20 if trial.fault else trial.pick(45, 2)
+    graph = _fuzz_graph(trial, "any", examples, "--exclude-path", "/events")
     return [
         exactly("failures of the graph's document", graph["failed"]),
         at_least("cases of it", graph["cases"], trial.pick(3_000, 300)),
