@@ -2,7 +2,7 @@
 SELECT CAST(('{"t":' || json(n1.document)) || '}' AS BLOB), n1.id
 FROM twin AS n1
 WHERE (n1.dt_id = :p0 AND n1.id > :page_after)
-ORDER BY n1.id
+ORDER BY +n1.id
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t:Room) WHERE t.temperature > $x RETURN t ORDER BY t.temperature LIMIT $n
@@ -27,7 +27,7 @@ LIMIT :page_limit OFFSET :page_skip
 SELECT CAST(('{"b":' || json(n3.document) || ',"r":' || json(r1.document)) || '}' AS BLOB), r1.id
 FROM relationship AS r1 JOIN twin AS n2 ON n2.id = r1.source JOIN twin AS n3 ON n3.id = r1.target
 WHERE (r1.name = :c0 AND n2.dt_id = :p1 AND r1.id > :page_after)
-ORDER BY r1.id
+ORDER BY +r1.id
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (a)-->()-->()-->(d) WHERE a.$dtId = $id AND d.temperature > 10 RETURN d.name AS n

@@ -7,7 +7,7 @@ text is SQL of the engine. It may decline anything with `CannotRun`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import ClassVar, Final, TypeAlias
 
 from twinframe.query.algebra import AggregateKind
@@ -198,6 +198,16 @@ class Dialect(ABC):
         self, item: Term, members: Term, bindings: Bindings, *, wanted: bool
     ) -> str:
         """Compile `item IN members`, where `members` is no literal of known items."""
+
+    def mark_paths(
+        self, conditions: Sequence[str], ranges: MutableMapping[str, tuple[str, str]]
+    ) -> Sequence[str]:
+        """Return the conditions of one SELECT or join as the engine should read them.
+
+        An engine that does not find the best index by itself may change them here without changing
+        their meaning. What it notes in `ranges` stays with the statement.
+        """
+        return conditions
 
     # --- orders and aggregates ------------------------------------------------------------------
 

@@ -22,12 +22,16 @@ ALIASES = {k.NODE: "n", k.RELATIONSHIP: "r"}
 
 @dataclass(slots=True)
 class Statement:
-    """State that all SELECTs of one statement share: placeholders and the numbering of aliases."""
+    """State that all SELECTs of one statement share: placeholders and the numbering of aliases.
+
+    `ranges` belongs to the dialect (`Dialect.mark_paths`).
+    """
 
     dialect: Dialect
     bindings: Bindings = field(init=False)
     parameter_kinds: dict[str, int] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
+    ranges: dict[str, tuple[str, str]] = field(default_factory=dict)
     _aliases: int = 0
 
     def __post_init__(self) -> None:
@@ -91,6 +95,7 @@ class Select:
         # PERF: engines do not know how few rows a derived table has, and would rather scan all
         # twins: after a derived table this compiler fixes the join order.
         word = "LEFT JOIN" if optional else self.dialect.ordered_join if self.is_driven else "JOIN"
+        on = self.dialect.mark_paths(on, self.statement.ranges)
         condition = f" ON {' AND '.join(on)}" if on else self.dialect.unconditional
         self.sources.append(f"{word} {source}{condition}")
 
@@ -174,7 +179,8 @@ class Select:
         if self.sources:
             parts.append(f" FROM {' '.join(self.sources)}")
         if self.conditions:
-            parts.append(f" WHERE {render_balanced(self.conditions, 'AND')}")
+            conditions = self.dialect.mark_paths(self.conditions, self.statement.ranges)
+            parts.append(f" WHERE {render_balanced(conditions, 'AND')}")
         if self.group_by:
             parts.append(f" GROUP BY {', '.join(self.group_by)}")
         if self.order_by:

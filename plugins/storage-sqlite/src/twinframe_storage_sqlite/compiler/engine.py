@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, cast
 
-from twinframe.errors import StorageError
+from twinframe.errors import InvalidContinuationToken, StorageError
 from twinframe.model.values import Value
 from twinframe.query.algebra import Query
 from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
@@ -22,13 +22,13 @@ from twinframe.query.sql import (
     SqlValue,
     build_columns,
     compile_plan,
-    find_key,
 )
 from twinframe_storage_sqlite.compiler.dialect import DIALECT
 from twinframe_storage_sqlite.compiler.extensions import SqliteExtensions
 from twinframe_storage_sqlite.compiler.guards import find_trap
 from twinframe_storage_sqlite.compiler.output import render_body
-from twinframe_storage_sqlite.compiler.paging import build_labelled_scan
+from twinframe_storage_sqlite.compiler.paging import build_labelled_scan, find_page_key
+from twinframe_storage_sqlite.compiler.paths import IdRanges
 from twinframe_storage_sqlite.indexes import list_used
 from twinframe_storage_sqlite.scans import GraphScans
 
@@ -50,15 +50,19 @@ class SqliteQuery(CompiledQuery):
         self._page = select.page or Page()
         cells = [cell for column in self._columns for cell in column.sql]
         self._rows_text = select.render(cells or ["1"])
-        key = find_key(query, select)
+        key = find_page_key(query, select)
         self.resumable = key is not None
+        self._first: int | str = 0  # NOTE: row ids are positive, and no id of a twin is empty
         if key is not None:
-            select.add_condition(f"{key} > :page_after")
-            select.order_by = [key]
+            self._first = key.first
+            select.add_condition(f"{key.column} > :page_after")
+            select.order_by = [key.order]
         select.page = _PAGE
-        cells = [body, key or "NULL"]
-        self.text = select.render(cells)
+        cells = [body, key.column if key else "NULL"]
+        self._text = select.render(cells)
         self._scan = build_labelled_scan(select, key, cells)
+        self._ranges = IdRanges(select.statement.ranges)
+        self.text = self._ranges.strip(self._text)
 
     def run_json(
         self,
@@ -73,9 +77,8 @@ class SqliteQuery(CompiledQuery):
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
         self._bind_page(bindings, skip, limit)
         if self.resumable:
-            # NOTE: row ids are positive.
-            bindings["page_after"] = 0 if after is None else int(after)
-        text = self.text if self._scan is None else self._scan.choose(scans, bindings)
+            bindings["page_after"] = self._first if after is None else self._read_key(after)
+        text = self._choose(scans, bindings)
         if limit is None:
             return cast("Iterator[JsonRow]", _run(scans, text, bindings))
         # PERF: no Python frame between SQLite and most rows of a page. Rows are not fetched all at
@@ -89,9 +92,22 @@ class SqliteQuery(CompiledQuery):
         """The indexes that SQLite would use for a page of 1,000 rows of the present graph."""
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
         self._bind_page(bindings, 0, 1000)
-        bindings["page_after"] = 0
-        text = self.text if self._scan is None else self._scan.choose(scans, bindings)
-        return list_used(scans.connection, text, bindings)
+        bindings["page_after"] = self._first
+        return list_used(scans.connection, self._choose(scans, bindings), bindings)
+
+    def _choose(self, scans: GraphScans, bindings: Mapping[str, SqlValue]) -> str:
+        """Return the statement that reads least for these values."""
+        if self._scan is not None:
+            return self._scan.choose(scans, bindings)
+        return self._ranges.choose(self._text, scans, bindings)
+
+    def _read_key(self, after: int | str) -> int | str:
+        if type(after) is not type(self._first):
+            raise InvalidContinuationToken(
+                "The continuation token is of an earlier version, which ordered these rows by "
+                "another key. Run the query again."
+            )
+        return after
 
     def _bind_page(self, bindings: dict[str, SqlValue], skip: int, limit: int | None) -> None:
         """Bind the requested page within the query's own SKIP and LIMIT."""
@@ -110,7 +126,8 @@ class SqliteQuery(CompiledQuery):
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
         labels = scans.read_label_sets()
         columns: tuple[Column, ...] = self._columns
-        for row in _run(scans, self._rows_text, bindings):
+        text = self._ranges.choose(self._rows_text, scans, bindings)
+        for row in _run(scans, text, bindings):
             cells = iter(row)
             yield tuple(
                 column.decode(tuple(islice(cells, len(column.sql))), labels) for column in columns

@@ -1,89 +1,93 @@
-"""Pages of the twins of a label: chooses between two statements, by index and by row id."""
+"""Pages of plain scans: their keys, and the choice between two statements for those of a label."""
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isqrt
+from typing import NamedTuple
 
-from twinframe.query.sql import Select, SqlValue
+from twinframe.query.algebra import Query
+from twinframe.query.sql import Select, SqlValue, find_key
+from twinframe_storage_sqlite.compiler.paths import (
+    find_bounded,
+    is_identified,
+    mark_order,
+    read_enough,
+)
 from twinframe_storage_sqlite.statements import StatementRunner
 
-_LARGEST_ROW = "SELECT max(id) FROM twin"
+
+class PageKey(NamedTuple):
+    """The key of a plain scan: its column, the order of a page, and a value before all keys.
+
+    `is_identified` says that a condition gives the ids of the twins.
+    """
+
+    column: str
+    order: str
+    first: int | str = 0
+    is_identified: bool = False
+
+
+def find_page_key(query: Query, select: Select) -> PageKey | None:
+    """Return the key of a plain scan; None for other plans.
+
+    It is the row id, except for a range of ids: by its index the rows come in the order of the ids.
+    """
+    row = find_key(query, select)
+    if row is None:
+        return None
+    alias = row.removesuffix(".id")
+    if alias.startswith("r"):
+        return PageKey(row, mark_order(row, select.conditions, select.statement.ranges))
+    if is_identified(select.conditions, alias):
+        # NOTE: the `+` hides the order of row ids, for which SQLite would read all twins.
+        return PageKey(row, f"+{row}", is_identified=True)
+    if any(find_bounded(each) == alias for each in select.conditions):
+        return PageKey(f"{alias}.dt_id", f"{alias}.dt_id", first="")
+    return PageKey(row, row)
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
-    """The twins of a label when the last row id was `twins`: `found` of them, counted up to
-    `most`.
-    """
-
-    found: int
-    most: int
-    twins: int
-
-    def knows(self, most: int, twins: int) -> bool:
-        """Return whether it still shows that the label has `most` twins, or that it has fewer."""
-        # NOTE: a label gains no more twins than the graph does, except by twins that change models.
-        return twins - self.twins <= self.most and (self.found < self.most or most <= self.most)
-
-
-@dataclass(slots=True)
 class LabelledScan:
     """Two ways to page through the twins of a label: by its `index`, or by `walk` over all twins.
 
-    PERF: by the index on the model, a page costs 0.4 us for every twin of the label and nothing for
-    the rest of the graph; in order of row id, 0.1 us for every twin passed until the page is full.
-    Both cost the same where the label has `sqrt(limit * twins / 4)` twins, which `count` looks up.
-    With further conditions (`filtered`) it is unknown how many twins fill a page: the first page
-    uses the index, unless the label has more than a quarter of all twins, which costs at most a
-    pass over all of them; for later pages the rule without conditions keeps that bound. A count
-    serves later pages too: all pages of a scan together cost no more than a few passes over all
-    twins.
+    It walks where the label has `enough` twins (`read_enough`); `count` reads how many it has from
+    the stored counts. `filtered` says that there are further conditions.
     """
 
     index: str
     walk: str
     count: str
     filtered: bool
-    _counted: _Counted | None = None
 
     def choose(self, runner: StatementRunner, bindings: Mapping[str, SqlValue]) -> str:
         """Return the faster of the two for a page of this many rows."""
         limit = bindings["page_limit"]
         if not isinstance(limit, int) or limit < 0:
             return self.walk
-        is_first = not bindings["page_after"]
-        twins: int = runner.read_one(_LARGEST_ROW) or 0
-        enough = max(isqrt(limit * twins // 4), 1)
-        if self.filtered and is_first:
-            enough = max(twins // 4, 1)
-        counted = self._counted
-        if is_first or counted is None or not counted.knows(enough, twins):
-            found: int = runner.read_one(self.count, {**bindings, "page_limit": enough})
-            # NOTE: threads may set it at the same time; each sets its own count.
-            self._counted = counted = _Counted(found, enough, twins)
-        return self.walk if counted.found >= enough else self.index
+        enough = read_enough(runner, bindings, filtered=self.filtered)
+        found: int = runner.read_one(self.count, bindings)
+        return self.walk if found >= enough else self.index
 
 
 def build_labelled_scan(
-    select: Select, key: str | None, cells: Sequence[str]
+    select: Select, key: PageKey | None, cells: Sequence[str]
 ) -> LabelledScan | None:
-    """Build a labelled scan of twins with the row id `key`; None for other plans.
+    """Build a labelled scan of twins with the row id as key; None for other plans.
 
     Changes `select`.
     """
-    if key is None:
+    if key is None or key.is_identified or key.first == "":
         return None
-    alias = key.removesuffix(".id")
+    alias = key.column.removesuffix(".id")
     start = f"{alias}.model IN ("
     labels = [each for each in select.conditions if each.startswith(start)]
     if not labels:
         return None
     count = (
-        f"SELECT count(*) FROM (SELECT 1 FROM twin AS {alias}"
-        f" WHERE {' AND '.join(labels)} LIMIT :page_limit)"
+        f"SELECT coalesce(sum(twins), 0) FROM twin_count AS {alias} WHERE {' AND '.join(labels)}"
     )
     table = f"twin AS {alias}"
     filtered = len(select.conditions) > len(labels) + 1
@@ -95,7 +99,7 @@ def build_labelled_scan(
         # property in a condition may serve better still.
         select.order_by = [f"+{each}" for each in select.order_by]
     index = select.render(cells)
-    select.order_by = [key]
+    select.order_by = [key.order]
     select.sources[0] = select.sources[0].removesuffix(" INDEXED BY twin_model")
     # NOTE: SQLite uses no index for a column behind a `+`.
     select.conditions = [
