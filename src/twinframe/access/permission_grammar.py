@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from twinframe.access.permissions import Decision
 from twinframe.errors import InvalidArgument
@@ -49,6 +50,7 @@ class Grant:
         return "/".join((*self.segments, WILDCARD) if self.wildcard else self.segments)
 
 
+@lru_cache(maxsize=256)
 def parse_permission(text: str) -> Permission:
     """Parse a permission and resolve aliases. Raises `InvalidArgument`."""
     grant = parse_grant(text)

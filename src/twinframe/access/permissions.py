@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final, NamedTuple
 
 from twinframe.model.values import JsonValue
 
@@ -20,7 +20,7 @@ class Caller:
     `kind` is the kind of its credential, for the audit line. `scopes` are those of its token.
     `permissions` are those that its credential itself holds (an API key), for which no provider is
     asked; None for other kinds. `expires` is when the credential expires, in seconds since the
-    epoch; None is never.
+    epoch; None is never. `decisions` belongs to the gate: what holds as long as this object.
     """
 
     subject: str
@@ -29,6 +29,7 @@ class Caller:
     scopes: frozenset[str] = frozenset()
     permissions: frozenset[str] | None = None
     expires: float | None = None
+    decisions: dict[int, Known] = field(init=False, default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,25 @@ class PermissionProvider(ABC):
     `__bool__`.
     """
 
+    reads_claims_alone: ClassVar[bool] = False
+    """Whether the answer depends on nothing but the caller's claims.
+
+    PERF: the gate then decides once for each permission while a verified token is remembered.
+    """
+
     @abstractmethod
     async def read_permissions(self, caller: Caller) -> frozenset[str]:
         """Return the permissions of the caller at this moment; empty when none is known."""
 
     async def close(self) -> None:  # noqa: B027  (most providers hold nothing)
         """Close connections. No call may be running."""
+
+
+class Known(NamedTuple):
+    """A decision that holds as long as a caller's object: the permission, by whom, and its name."""
+
+    needed: object
+    provider: PermissionProvider | None
+    text: str
+    allowed: bool
+    reason: str

@@ -6,7 +6,7 @@ operation, for which a caller has a rate; the rates themselves are in `twinframe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -49,19 +49,40 @@ class AccessLayer:
         self._discovery = discovery
         self._public = find_public(routes)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or one lifespan."""
-        if scope["type"] == "http" and not is_public(scope, self._public):
-            exchange: Exchange = scope[SCOPE_KEY]
-            try:
-                exchange.caller = await identify(self._gate, exchange, self._scopes)
-            except Unauthenticated:
-                await write_answer(send, self._discovery.build_unauthorized(exchange))
-                return
-            except ScopeMissing as error:
-                await write_answer(send, build_answer(error))
-                return
-        await self._app(scope, receive, send)
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Serve one request, or one lifespan.
+
+        PERF: a plain function, so that a caller who is known costs no coroutine.
+        """
+        if scope["type"] == "http":
+            caller = recall(self._gate, scope, self._scopes)
+            if caller is not None:
+                scope[SCOPE_KEY].caller = caller
+            elif not is_public(scope, self._public):
+                return self._identify(scope, receive, send)
+        return self._app(scope, receive, send)
+
+    async def _identify(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange: Exchange = scope[SCOPE_KEY]
+        try:
+            exchange.caller = await identify(self._gate, exchange, self._scopes)
+        except Unauthenticated:
+            await write_answer(send, self._discovery.build_unauthorized(exchange))
+        except ScopeMissing as error:
+            await write_answer(send, build_answer(error))
+        else:
+            await self._app(scope, receive, send)
+
+
+def recall(gate: Gate, scope: Scope, scopes: tuple[str, ...]) -> Caller | None:
+    """Return the caller of a request at once, where `identify` would return the same.
+
+    None says nothing.
+    """
+    caller = gate.recall(scope["headers"])
+    if scopes and caller is not None and not caller.scopes.issuperset(scopes):
+        return None  # an API key has none; a token without them is refused, and audited
+    return caller
 
 
 async def identify(gate: Gate, exchange: Exchange, scopes: tuple[str, ...]) -> Caller:
@@ -119,12 +140,14 @@ def build_request_info(exchange: Exchange) -> RequestInfo:
     """
     scope = exchange.scope
     client = scope.get("client")
-    path = read_raw_path(scope).decode("ascii", "backslashreplace")
-    return RequestInfo(
-        f"{scope['method']} {path}",
-        exchange.request_id.decode("ascii"),
-        client[0] if client else "",
-    )
+    raw = scope.get("raw_path") or read_raw_path(scope)
+    path = raw.decode("ascii", "backslashreplace")
+    # PERF: made at each request: past the constructor in half its time.
+    facts = f"{scope['method']} {path}", exchange.request_id.decode("ascii")
+    return _build(RequestInfo, (*facts, client[0] if client else ""))
+
+
+_build: Final = tuple.__new__
 
 
 async def authorize_parts(exchange: Exchange, permissions: Iterable[str]) -> None:
@@ -186,17 +209,32 @@ def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> Boun
         return responder
     needed = find_needed(route)
 
-    async def admit(request: Request, response: Response, **parameters: str) -> None:
+    def admit(request: Request, response: Response, **parameters: str) -> Awaitable[None]:
         exchange: Exchange = request.scope[SCOPE_KEY]
         caller = exchange.caller
         if caller is None:  # no layer has authenticated: a wiring mistake must not admit anybody
             raise Unauthenticated("the request came past the layer that authenticates")
-        if needed is not None:
-            await gate.authorize(caller, needed, build_request_info(exchange))
         exchange.gate = gate
-        await responder(request, response, **parameters)
+        if needed is not None:
+            request_info = build_request_info(exchange)
+            if not gate.authorize_known(caller, needed, request_info):
+                decision = gate.authorize(caller, needed, request_info)
+                return run_after(decision, responder, request, response, parameters)
+        return responder(request, response, **parameters)
 
     return admit
+
+
+async def run_after(
+    decision: Awaitable[None],
+    responder: BoundResponder,
+    request: Request,
+    response: Response,
+    parameters: Mapping[str, str],
+) -> None:
+    """Run the responder of a request once it is decided that the caller may do what it asks."""
+    await decision
+    await responder(request, response, **parameters)
 
 
 _QUERY: Final = "query/read"
@@ -237,10 +275,10 @@ def limit_responder(
     if kind is None:
         return responder
 
-    async def run(request: Request, response: Response, **parameters: str) -> None:
+    def run(request: Request, response: Response, **parameters: str) -> Awaitable[None]:
         exchange: Exchange = request.scope[SCOPE_KEY]
         client = request.scope.get("client")
         rates.spend(kind, exchange.caller, client[0] if client else "")
-        await responder(request, response, **parameters)
+        return responder(request, response, **parameters)
 
     return run

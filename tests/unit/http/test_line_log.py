@@ -8,11 +8,14 @@ import select
 from contextlib import ExitStack
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinframe.http.line_log import LineLog, split_lines
+from twinframe.access.gate import AuditEntry, RequestInfo
+from twinframe.errors.masking import mask_path
+from twinframe.http.line_log import LineLog, render_entry, render_moment, split_lines
 
 LINES = st.lists(st.binary(max_size=60).map(lambda raw: raw.replace(b"\n", b"") + b"\n"))
 
@@ -92,3 +95,35 @@ def test_a_line_that_the_thread_takes_at_the_last_moment_is_not_counted_as_lost(
     log._queue = Taken(log._queue)
     log.add(63)
     assert log._dropped == 0
+
+
+TEXTS = st.text(max_size=12)
+
+
+@given(
+    st.builds(
+        AuditEntry,
+        st.floats(0, 4e9),
+        st.booleans(),
+        TEXTS,
+        TEXTS,
+        st.builds(RequestInfo, TEXTS, TEXTS, TEXTS),
+        TEXTS,
+        TEXTS,
+    )
+)
+def test_a_line_of_the_audit_log_is_the_object_of_its_members(entry: AuditEntry) -> None:
+    members = {
+        "time": render_moment(entry.moment),
+        "level": "info" if entry.allowed else "warning",
+        "message": "audit",
+        "decision": "allowed" if entry.allowed else "refused",
+        "subject": entry.subject,
+        "credential": entry.kind,
+        "action": mask_path(entry.request_info.action),
+        "needed": entry.needed,
+        "reason": entry.reason,
+        "request_id": entry.request_info.request_id,
+        "client": entry.request_info.client,
+    }
+    assert render_entry(entry) == orjson.dumps(members) + b"\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import ClassVar
 
 from twinframe import hookimpl
 from twinframe.access.permissions import Caller, PermissionProvider
@@ -19,6 +20,8 @@ class ClaimsProvider(PermissionProvider):
     `claim` is a claim's name (also a URL), or a dotted path into claims that are objects, such as
     `realm_access.roles`. A claim of exactly that name comes first.
     """
+
+    reads_claims_alone: ClassVar[bool] = True
 
     def __init__(self, claim: str) -> None:
         self._claim = claim

@@ -27,6 +27,13 @@ class Authenticator(ABC):
     async def stop(self) -> None:  # noqa: B027
         """Close connections and files."""
 
+    def recall(self, headers: Headers) -> Caller | None:
+        """Return the caller of headers that were authenticated before and still count.
+
+        None says nothing: `authenticate` decides. PERF: it awaits and reads nothing.
+        """
+        return None
+
     @abstractmethod
     async def authenticate(self, headers: Headers) -> Caller:
         """Return the caller of a request with these headers.

@@ -27,6 +27,7 @@ from twinframe.http.access import (
     identify,
     is_public,
     limit_responder,
+    recall,
 )
 from twinframe.http.api_context import GraphApiContext, never
 from twinframe.http.application import Lifespan, build_falcon
@@ -203,7 +204,9 @@ class HostedService:
     ) -> None:
         exchange: Exchange = scope[SCOPE_KEY]
         if self._gate is not None:
-            exchange.caller = await identify(self._gate, exchange, self._scopes)
+            exchange.caller = recall(self._gate, scope, self._scopes) or await identify(
+                self._gate, exchange, self._scopes
+            )
         hosted = self._graphs.find(resource_id)
         if hosted is None:
             raise GraphNotFound

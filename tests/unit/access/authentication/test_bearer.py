@@ -166,6 +166,53 @@ def test_a_refused_token_is_not_remembered_as_good_by_its_neighbours() -> None:
     asyncio.run(run())
 
 
+def test_a_token_is_recalled_only_in_the_form_and_for_the_time_that_it_is_accepted() -> None:
+    async def run() -> None:
+        world = World()
+        token = world.factory.token(exp=world.factory.now + 40)
+        sent = (b"authorization", b"Bearer " + token)
+        recall = world.authenticator.recall
+        assert recall([sent]) is None
+        caller = await world.authenticator.authenticate([sent])
+        assert recall([(b"host", b"a"), sent]) is caller
+        for others in (
+            [],
+            [sent, sent],
+            [sent, (b"authorization", b"")],
+            [(b"authorization", token)],
+            [(b"authorization", b"Basic " + token)],
+            [(b"authorization", b"Bearer " + token + b",")],
+            [(b"authorization", b"Bearer " + token[:-1])],
+            [(b"x-authorization", sent[1])],
+        ):
+            assert recall(others) is None
+        world.clock.advance(40 + 29)
+        assert recall([sent]) is None  # after a minute it is verified again
+        again = await world.authenticator.authenticate([sent])
+        assert recall([sent]) is again
+        world.clock.advance(1)
+        assert recall([sent]) is None
+
+    asyncio.run(run())
+
+
+def test_a_token_of_a_withdrawn_key_is_not_recalled_after_the_keys_lifetime() -> None:
+    async def run() -> None:
+        world = World(KeyAges(lifetime=20, max_age=3600))
+        token, other = world.factory.token(), world.factory.token("ec")
+        assert await world.subject(token)
+        assert await world.subject(other)
+        withdrawn = {"keys": [key for key in world.factory.jwks()["keys"] if key["kid"] != "rsa-1"]}
+        object.__setattr__(world.factory, "jwks", lambda: withdrawn)
+        world.clock.advance(20)
+        for each in (token, other):
+            assert world.authenticator.recall([(b"authorization", b"Bearer " + each)]) is None
+        assert await world.subject(other)
+        assert world.authenticator.recall([(b"authorization", b"Bearer " + token)]) is None
+
+    asyncio.run(run())
+
+
 def test_another_kind_of_credentials_beside_a_token_is_refused_by_the_port() -> None:
     async def run() -> None:
         world = World()
