@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tests.postgres.dialect import list_rows
-from twinframe.query.algebra import AggregateCall
+from twinframe.query.algebra import AggregateCall, AggregateKind
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import Carry, Extensions, Groups, Select, Term, may_fail, render_group_key
 from twinframe.query.sql import kinds as k
@@ -39,6 +39,39 @@ class PostgresExtensions(Extensions):
             elements=kinds or k.NULL,
             assumed=assumed,
         )
+
+    def compile_deviation(
+        self, term: Term, kind: AggregateKind, carry: Carry, *, distinct: bool
+    ) -> Term:
+        """Compute with `numeric`, which is exact but for the root."""
+        if term.tag is None and term.kinds & k.FLOAT and not term.finite:
+            raise CannotRun("A standard deviation of floats that may be infinite.")
+        name = "stddev_samp" if kind is AggregateKind.STDEV else "stddev_pop"
+        word = "DISTINCT " if distinct else ""
+        value = carry(self.dialect.read_as(term, k.NUMBER, f"{kind.value}()"))
+        text = f"coalesce({name}({word}({value})::numeric)::double precision, 0)"
+        return Term(k.FLOAT, text, finite=True, assumed=True)
+
+    def compile_percentile(
+        self, term: Term, fraction: str, kind: AggregateKind, carry: Carry, *, distinct: bool
+    ) -> Term:
+        """Interpolate as floats, or take a value from an array in order."""
+        if distinct:
+            raise CannotRun(f"{kind.value}() of distinct values.")
+        number = self.dialect.read_as(term, k.NUMBER, f"{kind.value}()")
+        if kind is AggregateKind.PERCENTILE_CONT:
+            order = f"ORDER BY ({carry(number)})::double precision"
+            text = f"percentile_cont({fraction}::double precision) WITHIN GROUP ({order})"
+            return Term(k.FLOAT | k.NULL, text, assumed=True)
+        kept = f"FILTER (WHERE {carry(term.value)} IS NOT NULL)"
+        order = ", ".join([carry(number), *list_rows(term)])
+        value = carry(term.value if term.tag is None else self.dialect.render_json(term))
+        position = f"greatest(ceil({fraction}::double precision * count({carry(number)})), 1)"
+        text = f"((array_agg({value} ORDER BY {order}) {kept})[{position}::integer])"
+        known = term.kinds & k.NUMBER | k.NULL
+        if term.tag is None:
+            return Term(known, text, finite=term.finite, assumed=True)
+        return replace(self.dialect.build_json_term(text, known), finite=True, assumed=True)
 
     def compile_collect(
         self, term: Term, order_by: Sequence[str], carry: Carry, *, distinct: bool

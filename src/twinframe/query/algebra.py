@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from twinframe.query.spans import Span
 
@@ -28,6 +28,13 @@ def _no_span() -> Span | None:
 
 
 # --- expressions ------------------------------------------------------------------------------
+
+MAP_PROJECTION: Final = "map projection"
+"""The function that no text can name: `subject {entries}`, null where the subject is.
+
+Its arguments are the subject (a node, relationship or map), a map of the entries, and with `.*` the
+subject's properties, which the entries replace.
+"""
 
 
 class BinaryOperator(enum.Enum):

@@ -225,6 +225,8 @@ def render_expression(node: al.Expression) -> str:  # noqa: C901 -- one arm a ki
             return f"{render_expression(node.subject)}:{render_labels(node.labels)}"
         case al.Case():
             return _render_case(node)
+        case al.FunctionCall(name=al.MAP_PROJECTION):
+            return _render_map_projection(node)
         case al.FunctionCall():
             return f"{node.name}({_render_all(node.arguments)})"
         case al.ListComprehension():
@@ -258,6 +260,12 @@ def _render_all(nodes: tuple[al.Expression, ...]) -> str:
 def _render_entries(entries: tuple[tuple[str, al.Expression], ...]) -> str:
     inside = ", ".join(f"{_render_member(key)}: {render_expression(one)}" for key, one in entries)
     return f"{{{inside}}}"
+
+
+def _render_map_projection(node: al.FunctionCall) -> str:
+    subject, entries, *own = map(render_expression, node.arguments)
+    inside = ", ".join(filter(None, (".*" if own else "", entries[1:-1])))
+    return f"{subject} {{{inside}}}"
 
 
 def _render_unary(node: al.Unary) -> str:

@@ -6,11 +6,11 @@ The tests of an engine decide which of them it may decline. The graph has twins 
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from twinframe.testing.null_corpora import NULLS
+from twinframe.testing.query_templates import build_each, build_filtered
+from twinframe.testing.shape_corpora import PATTERN_VALUES, PROJECTIONS, SPREADS
 
 PARAMETERS: dict[str, Any] = {
     "i": 1,
@@ -50,27 +50,6 @@ SCALARS = [
     "$b",
     "$n",
 ]
-
-
-def build_each(*templates: str, **choices: Iterable[str]) -> Iterator[str]:
-    """Yield every template with every combination of the choices it names."""
-    lists = {name: list(each) for name, each in choices.items()}
-    for template in templates:
-        used = {name: each for name, each in lists.items() if f"<{name}>" in template}
-        for values in itertools.product(*used.values()):
-            text = template
-            for name, value in zip(used, values, strict=True):
-                text = text.replace(f"<{name}>", value)
-            yield text
-
-
-def build_filtered(*expressions: str, **choices: Iterable[str]) -> Iterator[str]:
-    """Yield each expression as a condition, negated, tested for null, and as a column."""
-    for each in build_each(*expressions, **choices):
-        yield f"MATCH (t) WHERE {each} RETURN t.$dtId AS i"
-        yield f"MATCH (t) WHERE NOT ({each}) RETURN t.$dtId AS i"
-        yield f"MATCH (t) WHERE ({each}) IS NULL RETURN t.$dtId AS i"
-        yield f"MATCH (t) RETURN t.$dtId AS i, {each} AS v"
 
 
 COMPARISONS = tuple(
@@ -593,6 +572,9 @@ CORPORA: dict[str, tuple[str, ...]] = {
     "left-out": LEFT_OUT,
     "composed": COMPOSED,
     "known": KNOWN,
+    "pattern-values": PATTERN_VALUES,
+    "projections": PROJECTIONS,
+    "spreads": SPREADS,
     "nulls": NULLS,
 }
 """The texts by theme; `ORDERS` are apart, because the order of their rows is compared too."""

@@ -17,7 +17,7 @@ from twinframe.testing.query_law import EdgeSketch, TwinSketch
 LEAVES = (
     *("a.x", "a.`a b`", "a.y", "b.x", "b.k", "a.x.k", "b.y.x", "r.w", "a.$dtId", "b.$dtId"),
     *("a", "b", "r", "a.nope", "$p", "$q", "1", "1.0", "0", "-1", "'1'", "'a'", "true", "false"),
-    *("null", "[]", "{}"),
+    *("null", "[]", "{}", "a {.*}", "b {.x, .$dtId}", "r {.w, a}", "size((a)-->())", "(a)-->(b)"),
 )
 OPERATORS = (
     *("=", "<>", "<", "<=", ">", ">=", "AND", "OR", "XOR", "+", "-", "*", "/", "%", "IN"),
@@ -35,6 +35,7 @@ TEMPLATES = (
     *("CASE {0} WHEN {1} THEN {2} END", "[{0}, {1}]", "{{k: {0}, x: {1}}}", "({0}).k"),
     *("({0})[{1}]", "({0})[{1}..{2}]", "replace({0}, {1}, {2})", "left({0}, {1})"),
     *("right({0}, {1})", "substring({0}, {1})", "range({0}, {1})", "array_contains({0}, {1})"),
+    *("a {{.x, k: {0}, .`a b`}}", "b {{.*, x: {0}, y: {1}}}", "[(a)-->(b), {0}]"),
 )
 BINDING = {
     "any(z IN {0} WHERE {inner})": ("z",),

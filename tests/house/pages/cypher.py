@@ -116,7 +116,8 @@ The reading half of openCypher 9:
   length, named paths, `shortestPath`, `allShortestPaths`; one match uses a relationship only
   once;
 - expressions: all operators, lists, slices, maps, `CASE`, list and pattern comprehensions,
-  `all`, `any`, `none`, `single`, `reduce`, patterns as conditions, parameters `$name`;
+  `all`, `any`, `none`, `single`, `reduce`, patterns as conditions and as values, map projections
+  `n {.name}`, parameters `$name`;
 - subqueries `EXISTS { }`, `COUNT { }`, `COLLECT { }`, `CALL { }`, `CALL (a, b) { }`;
 - label expressions `:A|B`, `:A&B`, `:!A`, `:(A|B)&C`, for nodes, relationships and as
   conditions.
@@ -129,7 +130,28 @@ in `size`, `isEmpty`, `head`, `last`, a subscript, comprehensions, quantifiers a
 through `tail`, `reverse` and `[from..to]`. A `range()` that is kept, as in
 `WITH range(1, 9) AS l`, is a list.
 
-There are no procedures: `CALL name()` is refused. Map projections `n {.name}` are not supported.
+A pattern in an expression has a meaning by its place. It defines no variables there.
+
+- In a condition it is true if it matches: in `WHERE`, after `WHEN`, as an operand of `AND`, `OR`,
+  `XOR`, `NOT`, a comparison or `IS NULL`, before `IN`, and as a result of `CASE` in such a place.
+- `size((a)-->())` is the number of its matches, as `COUNT { (a)-->() }` is; 0 if `a` is null.
+- Everywhere else it is the list of its paths, in no particular order:
+  `UNWIND (a)-->() AS p`, `[p IN (a)-->() | length(p)]`, `nodes(head((a)-->()))`.
+- Alone it is no column of `WITH` or `RETURN`. The openCypher kit demands that error. Write
+  `EXISTS { (a)-->() }`, `size((a)-->())` or `[p = (a)-->() | p]`.
+
+A map projection makes a map of a variable's node, relationship or map; of null it is null.
+
+- `n {.name, .$dtId}` has these members. One that does not exist is null.
+- `n {.*}` has all that `properties(n)` has. For twins and relationships these are the members
+  without a dollar sign; name the others, as in `n {.*, .$dtId}`. The other entries replace those
+  of `.*`, wherever it stands.
+- `n {key: n.x + 1, other}` has the value of an expression, and that of the variable `other` under
+  its name. If a key comes twice, the last value counts.
+- Beside an aggregate the variable must be a column of its own: instead of
+  `RETURN a {.name, n: count(b)}` write `WITH a, count(b) AS n RETURN a {.name, n}`.
+
+There are no procedures: `CALL name()` is refused.
 """
 
 _TEMPORAL = """## Dates, times and durations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twinframe.testing.query_corpora import build_each
+from twinframe.testing.query_templates import build_each
 
 
 def test_each_template_meets_each_choice_also_those_that_come_once() -> None:

@@ -98,6 +98,16 @@ class MapLiteral:
 
 
 @dataclass(slots=True)
+class MapProjection:
+    """`subject {.key, .*, key: value, variable}`; `every` is whether it has `.*`."""
+
+    subject: Variable
+    entries: list[tuple[str, Expression]]
+    every: bool
+    span: Span = field(compare=False)
+
+
+@dataclass(slots=True)
 class Unary:
     """An operator of one operand."""
 
@@ -206,10 +216,13 @@ class Reduce:
 
 
 @dataclass(slots=True)
-class PatternPredicate:
-    """A pattern used as a truth value: whether it has a match. `outer` is set by `scope`."""
+class PatternExpression:
+    """A pattern as a value: whether it has a match (EXISTS), how many it has (COUNT, `size` of it),
+    or the list of its paths (COLLECT). `outer` is set by `scope`.
+    """
 
     part: PatternPart
+    kind: SubplanKind
     span: Span = field(compare=False)
     outer: tuple[str, ...] = field(default=(), compare=False)
 
@@ -253,6 +266,7 @@ Expression: TypeAlias = (
     | Slice
     | ListLiteral
     | MapLiteral
+    | MapProjection
     | Unary
     | Binary
     | Logical
@@ -264,7 +278,7 @@ Expression: TypeAlias = (
     | ListComprehension
     | Quantifier
     | Reduce
-    | PatternPredicate
+    | PatternExpression
     | PatternComprehension
     | ShortestPath
     | Subquery

@@ -64,8 +64,9 @@ def _graph_functions() -> list[Function]:
 def _list_functions() -> list[Function]:
     group, lists = "Lists", frozenset({Kind.LIST})
     return [
-        Function("size", 1, 1, t.INTEGER, "Length of a list or string.", group, _SIZED,
-                 ("char_length", "character_length")),
+        Function("size", 1, 1, t.INTEGER,
+                 "Length of a list or string; of a pattern, how many matches it has.", group,
+                 _SIZED, ("char_length", "character_length")),
         Function("head", 1, 1, t.ANY, "The first element.", group, lists),
         Function("last", 1, 1, t.ANY, "The last element.", group, lists),
         Function("tail", 1, 1, t.LIST, "All but the first element.", group, lists),

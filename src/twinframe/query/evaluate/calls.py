@@ -11,8 +11,10 @@ from typing import Final
 
 from twinframe.errors import QueryInvalid
 from twinframe.errors.nearest import find_nearest
-from twinframe.model.comparison import read_text
-from twinframe.model.values import Value
+from twinframe.model.comparison import name_type, read_text
+from twinframe.model.values import Node, Relationship, Value
+from twinframe.query import algebra
+from twinframe.query.evaluate.failures import build_type_error
 from twinframe.query.evaluate.functions import FUNCTIONS
 from twinframe.query.evaluate.run import Evaluate, Row, Run
 from twinframe.query.evaluate.sizes import WORD
@@ -41,6 +43,8 @@ def compile_call(
             return _compile_is_null(arguments[0], presences[0])
         case "is_primitive":
             return _compile_is_primitive(arguments[0], presences[0])
+        case algebra.MAP_PROJECTION:
+            return _compile_map_projection(*arguments)
         case _:
             return _compile_plain(name, arguments)
 
@@ -100,5 +104,26 @@ def _compile_is_primitive(argument: Evaluate, presence: Evaluate) -> Evaluate:
         if value is None:
             return presence(row, run)
         return isinstance(value, bool | int | float) or read_text(value) is not None
+
+    return evaluate
+
+
+def _compile_map_projection(
+    subject: Evaluate, entries: Evaluate, own: Evaluate | None = None
+) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        value = subject(row, run)
+        if value is None:
+            return None
+        if not isinstance(value, Node | Relationship | dict):
+            raise build_type_error(
+                f"A map projection takes a Node, Relationship or Map, not {name_type(value)}."
+            )
+        if own is None:
+            return entries(row, run)
+        properties, named = own(row, run), entries(row, run)
+        assert isinstance(properties, dict)  # noqa: S101 -- `properties()` of such a value
+        assert isinstance(named, dict)  # noqa: S101 -- a map expression
+        return properties | named
 
     return evaluate

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Final, assert_never
 
 from twinframe.query.algebra import AggregateCall, AggregateKind
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import kinds as k
+from twinframe.query.sql.bindings import build_fraction
 from twinframe.query.sql.dialect import Carry
 from twinframe.query.sql.expressions import ExpressionCompiler
 from twinframe.query.sql.grouping import render_distinct_key
+from twinframe.query.sql.select import Select
 from twinframe.query.sql.term import Term
+
+_NULL_OF_NULLS: Final = frozenset(
+    {
+        *(AggregateKind.AVG, AggregateKind.MIN, AggregateKind.MAX),
+        *(AggregateKind.PERCENTILE_CONT, AggregateKind.PERCENTILE_DISC),
+    }
+)
 
 
 def compile_aggregate(
-    call: AggregateCall, expressions: ExpressionCompiler, order_by: Sequence[str], carry: Carry
+    call: AggregateCall, expressions: ExpressionCompiler, select: Select, carry: Carry
 ) -> Term:
-    """Compile one aggregate over a group; `order_by` is the order of the rows, for lists.
+    """Compile one aggregate over a group of the rows of `select`.
 
     `carry` gives each expression over a row that the aggregate reads.
     """
@@ -34,7 +43,7 @@ def compile_aggregate(
             return Term(k.INTEGER, "count(NULL)")
         case AggregateKind.SUM:
             return dialect.build_sum(term, carry, distinct=call.distinct)
-        case AggregateKind.AVG | AggregateKind.MIN | AggregateKind.MAX if term.kinds == k.NULL:
+        case kind if term.kinds == k.NULL and kind in _NULL_OF_NULLS:
             return Term(k.NULL, "max(NULL)")
         case AggregateKind.AVG:
             return dialect.build_average(term, carry, distinct=call.distinct)
@@ -46,6 +55,14 @@ def compile_aggregate(
                 )
             return dialect.build_extreme(term, call.kind, carry)
         case AggregateKind.COLLECT:
-            return extensions.compile_collect(term, order_by, carry, distinct=call.distinct)
+            return extensions.compile_collect(term, select.order_by, carry, distinct=call.distinct)
+        case AggregateKind.STDEV | AggregateKind.STDEVP:
+            return extensions.compile_deviation(term, call.kind, carry, distinct=call.distinct)
+        case AggregateKind.PERCENTILE_CONT | AggregateKind.PERCENTILE_DISC:
+            bindings = select.statement.bindings
+            fraction = bindings.bind_constant(call.arguments[1], build_fraction, "A percentile")
+            return extensions.compile_percentile(
+                term, fraction, call.kind, carry, distinct=call.distinct
+            )
         case _:
-            raise CannotRun(f"The aggregate {call.kind.value}().")
+            assert_never(call.kind)

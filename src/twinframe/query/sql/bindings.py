@@ -13,7 +13,9 @@ import orjson
 
 from twinframe.errors import QueryInvalid
 from twinframe.model.values import Value
+from twinframe.query.algebra import Expression, Literal, Parameter
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.constants import compile_constant
 
 SqlValue = None | int | float | str | bytes
 Transform = Callable[[Value], SqlValue]
@@ -50,6 +52,16 @@ def build_count(value: Value) -> SqlValue:
     if type(value) is not int or value < 0:
         raise CannotRun("SKIP or LIMIT by something that is no count.")
     return min(value, _HIGHEST)
+
+
+def build_fraction(value: Value) -> float:
+    """Convert a fraction of 0 to 1.
+
+    Raises `CannotRun` for any other value; the evaluator then reports it.
+    """
+    if type(value) not in (int, float) or not 0 <= value <= 1:  # type: ignore[operator]  # a number
+        raise CannotRun("A percentile by something that is no fraction of 0 to 1.")
+    return float(value)  # type: ignore[arg-type]  # a number by the test above
 
 
 def build_json(value: Value) -> str:
@@ -133,6 +145,24 @@ class Bindings:
         self._known[(placeholder,)] = placeholder
         self._computed.append((placeholder, lambda parameters: transform(compute(parameters))))
         return self._render(placeholder)
+
+    def bind_constant(self, expression: Expression, transform: Transform, what: str) -> str:
+        """Return the placeholder of an expression that reads parameters alone.
+
+        Raises `CannotRun`, naming `what` it is for, if it reads anything else.
+        """
+        match expression:
+            case Literal(value=value):
+                return self.bind(Source(None, value), transform)
+            case Parameter(name=name):
+                return self.bind(Source(name), transform)
+            case _:
+                pass
+        try:
+            compute = compile_constant(expression)
+        except LookupError as error:
+            raise CannotRun(f"{what} by a number that the graph decides.") from error
+        return self.bind_computed(compute, transform)
 
     def build(self, parameters: Mapping[str, Value]) -> dict[str, SqlValue]:
         """Return the values to bind for these request parameters."""

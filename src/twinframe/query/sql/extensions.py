@@ -10,6 +10,7 @@ from typing import NoReturn, Protocol, TypeAlias
 
 from twinframe.query.algebra import (
     AggregateCall,
+    AggregateKind,
     Expression,
     FunctionCall,
     ListComprehension,
@@ -84,6 +85,18 @@ class Extensions:
         """The aggregate `collect`; `order_by` is the order of the rows."""
         decline("The aggregate collect()")
 
+    def compile_deviation(
+        self, term: Term, kind: AggregateKind, carry: Carry, *, distinct: bool
+    ) -> Term:
+        """The aggregates `stDev` and `stDevP`."""
+        decline(f"The aggregate {kind.value}()")
+
+    def compile_percentile(
+        self, term: Term, fraction: str, kind: AggregateKind, carry: Carry, *, distinct: bool
+    ) -> Term:
+        """The aggregates `percentileCont` and `percentileDisc`; `fraction` is a placeholder."""
+        decline(f"The aggregate {kind.value}()")
+
     def render_time_order(
         self, call: FunctionCall, subject: Term, bindings: Bindings, *, descending: bool
     ) -> list[str]:
@@ -124,6 +137,12 @@ class Extensions:
     def build_map(self, entries: tuple[tuple[str, Term], ...]) -> Term:
         """A map literal: its entries stay known."""
         decline("A map")
+
+    def compile_projection(self, subject: Term, entries: Term, own: Term | None) -> Term:
+        """`subject {entries}`: the `entries`, in place of those of `own`; null where `subject`
+        is.
+        """
+        decline("A map projection")
 
     def compile_named_member(self, subject: Term, name: Term, bindings: Bindings) -> Term:
         """`subject[name]` for a bound name."""

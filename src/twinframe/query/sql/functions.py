@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from twinframe.query import algebra
 from twinframe.query.algebra import FunctionCall, Literal, Parameter, Property, Subscript, Variable
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import kinds as k
@@ -129,6 +130,9 @@ def compile_call(name: str, arguments: Sequence[Term], extensions: Extensions) -
             return _compile_end(arguments[0], "source" if name == "startNode" else "target")
         case "length":
             return _compile_length(arguments[0], extensions)
+        case algebra.MAP_PROJECTION:
+            subject, entries, *own = arguments
+            return extensions.compile_projection(subject, entries, own[0] if own else None)
         case _:
             return extensions.compile_call(name, arguments)
 

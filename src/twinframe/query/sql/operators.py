@@ -22,7 +22,6 @@ from twinframe.query.algebra import (
     Literal,
     Match,
     Operator,
-    Parameter,
     Project,
     Query,
     Skip,
@@ -36,10 +35,9 @@ from twinframe.query.algebra import (
 )
 from twinframe.query.engine import STORED_TIME, CannotRun
 from twinframe.query.evaluate.analysis import find_arguments
-from twinframe.query.evaluate.constants import compile_constant
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.aggregates import compile_aggregate
-from twinframe.query.sql.bindings import Source, build_count
+from twinframe.query.sql.bindings import build_count
 from twinframe.query.sql.columns import Column
 from twinframe.query.sql.expressions import ExpressionCompiler
 from twinframe.query.sql.extensions import Extensions
@@ -223,7 +221,7 @@ class PlanCompiler:
         if kept is None:
             groups = self._extensions.open_groups(select, keys.values(), calls)
         aggregates = {
-            name: kept or compile_aggregate(call, expressions, select.order_by, groups.carry)
+            name: kept or compile_aggregate(call, expressions, select, groups.carry)
             for name, call in operator.aggregates
         }
         return groups.build_groups(keys, aggregates)
@@ -305,20 +303,7 @@ class PlanCompiler:
         return select.build_wrapped() if select.has_unread_entities() else select
 
     def _bind_count(self, count: Expression) -> str:
-        match count:
-            case Literal(value=value):
-                return self._statement.bindings.bind(Source(None, value), build_count)
-            case Parameter(name=name):
-                return self._statement.bindings.bind(Source(name), build_count)
-            case _:
-                return self._bind_computed_count(count)
-
-    def _bind_computed_count(self, count: Expression) -> str:
-        try:
-            compute = compile_constant(count)
-        except LookupError as error:
-            raise CannotRun("SKIP or LIMIT by a number that the graph decides.") from error
-        return self._statement.bindings.bind_computed(compute, build_count)
+        return self._statement.bindings.bind_constant(count, build_count, "SKIP or LIMIT")
 
     # --- subplans -------------------------------------------------------------------------------
 

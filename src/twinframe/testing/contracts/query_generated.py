@@ -57,7 +57,8 @@ GROUP_SOURCES = (
 KEYS = ("t.s", "t.flag", "t.m.k", "t.$dtId", "t.x = 1", "size(t.$dtId)", "t.m.deep.er", "t.missing")
 AGGREGATES = (
     *("count(*)", "count(t.s)", "count(DISTINCT t.flag)", "min(t.s)", "max(t.$dtId)", "count(t)"),
-    *("sum(size(t.$dtId))", "avg(size(t.$dtId))", "sum(DISTINCT t.m.k)"),
+    *("sum(size(t.$dtId))", "avg(size(t.$dtId))", "sum(DISTINCT t.m.k)", "stDevP(t.m.k)"),
+    *("stDev(size(t.$dtId))", "percentileCont(t.x, 0.3)", "percentileDisc(size(t.s), 0.6)"),
 )
 MEMBERS: st.SearchStrategy[Any] = st.one_of(
     st.none(),

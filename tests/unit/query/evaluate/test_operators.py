@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -89,6 +91,14 @@ def test_a_distinct_aggregate_takes_equivalent_values_once(
     kind: KIND, items: list[Any], expected: Any
 ) -> None:
     assert aggregate(kind, items, distinct=True) == expected
+
+
+@pytest.mark.parametrize("numbers", [[0.1] * 7, [1e15 + 1, 1e15, 1e15 + 2], [3, 1e9 + 1, 1e9]])
+def test_a_deviation_does_not_depend_on_the_order_of_the_numbers(numbers: list[float]) -> None:
+    expected = statistics.pstdev(numbers)
+    for items in permutations(numbers[:3]):
+        found = aggregate(KIND.STDEVP, [*items, *numbers[3:]])
+        assert found == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from twinframe.query.algebra import AggregateKind
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import Carry, Term
 from twinframe.query.sql import kinds as k
+from twinframe_storage_sqlite.aggregate_functions import DEVIATIONS, PERCENTILES
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.json_terms import NATIVE, read_as, render_json
 
@@ -49,6 +50,25 @@ def build_extreme(term: Term, kind: AggregateKind, carry: Carry) -> Term:
     sides = (texts, numbers) if kind is AggregateKind.MIN else (numbers, texts)
     kinds = NATIVE & known | k.NULL
     return Term(kinds, f"coalesce({sides[0]}, {sides[1]})", finite=term.finite, assumed=True)
+
+
+def compile_deviation(term: Term, kind: AggregateKind, carry: Carry, *, distinct: bool) -> Term:
+    """`stDev` and `stDevP` of numbers."""
+    word = "DISTINCT " if distinct else ""
+    value = carry(read_as(term, k.NUMBER, f"{kind.value}()"))
+    return Term(k.FLOAT, f"{DEVIATIONS[kind]}({word}{value})", finite=True, assumed=True)
+
+
+def compile_percentile(
+    term: Term, fraction: str, kind: AggregateKind, carry: Carry, *, distinct: bool
+) -> Term:
+    """`percentileCont` and `percentileDisc` of numbers."""
+    value = carry(read_as(term, k.NUMBER, f"{kind.value}()"))
+    is_continuous = kind is AggregateKind.PERCENTILE_CONT
+    kinds = k.FLOAT if is_continuous else term.kinds & k.NUMBER
+    # NOTE: SQLite has DISTINCT for functions of one argument only.
+    text = f"{PERCENTILES[kind]}({value}, {fraction}, {int(distinct)})"
+    return Term(kinds | k.NULL, text, assumed=True)
 
 
 def compile_collect(term: Term, order_by: Sequence[str], carry: Carry, *, distinct: bool) -> Term:

@@ -7,7 +7,11 @@ from collections.abc import Iterable, Sequence
 from twinframe.query.algebra import AggregateCall
 from twinframe.query.sql import Column, Extensions, Groups, Select, Term
 from twinframe_storage_sqlite.compiler import comprehensions, elements, lists, maps
-from twinframe_storage_sqlite.compiler.aggregates import compile_collect
+from twinframe_storage_sqlite.compiler.aggregates import (
+    compile_collect,
+    compile_deviation,
+    compile_percentile,
+)
 from twinframe_storage_sqlite.compiler.arithmetic import compile_arithmetic, compile_minus
 from twinframe_storage_sqlite.compiler.counts import compile_kept_count
 from twinframe_storage_sqlite.compiler.functions import FUNCTIONS
@@ -23,11 +27,14 @@ class SqliteExtensions(Extensions):
     join_list = staticmethod(elements.join_list)
     compile_collected = staticmethod(elements.compile_collected)
     compile_collect = staticmethod(compile_collect)
+    compile_deviation = staticmethod(compile_deviation)
+    compile_percentile = staticmethod(compile_percentile)
     render_time_order = staticmethod(render_time_order)
     compile_arithmetic = staticmethod(compile_arithmetic)
     compile_minus = staticmethod(compile_minus)
     build_list = staticmethod(lists.build_list)
     build_map = staticmethod(maps.build_map)
+    compile_projection = staticmethod(maps.compile_projection)
     compile_named_member = staticmethod(maps.compile_named_member)
     compile_element = staticmethod(lists.compile_element)
     compile_slice = staticmethod(lists.compile_slice)

@@ -17,6 +17,7 @@ from twinframe.query.sql import (
     Bindings,
     SqlValue,
     Term,
+    check_droppable,
     may_fail,
     read_table,
     render_text,
@@ -26,6 +27,7 @@ from twinframe_storage_sqlite.compiler.elements import render_element
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.json_terms import render_item, render_json
 from twinframe_storage_sqlite.compiler.lets import build_let
+from twinframe_storage_sqlite.json_paths import render_path
 
 _MOST_ENTRIES = 100
 _OWN = "substr(e.key, 1, 1) <> '$'"
@@ -54,6 +56,42 @@ def _render_object(entries: object) -> str:
     return f"json_object({','.join(parts)})"
 
 
+def compile_projection(subject: Term, entries: Term, own: Term | None) -> Term:
+    """`subject {entries}`, with `own` for `.*`."""
+    known = subject.kinds & ~k.NULL
+    if not known:
+        check_droppable(entries)
+        return NULL_TERM
+    if known & ~(k.NODE | k.RELATIONSHIP | k.MAP) and not (known & k.MAP and subject.tag):
+        raise CannotRun(f"A map projection of a {k.render_kinds(known)}.")
+    if known in (k.NODE, k.RELATIONSHIP, k.MAP) and not subject.kinds & k.NULL and own is None:
+        return entries
+    if entries.holds_entities or subject.holds_entities:
+        raise CannotRun("A map projection of nodes or relationships, with others or of null.")
+    value = entries.value if own is None else _render_replaced(own, entries)
+    assumed = may_fail(entries) or may_fail(subject)
+    if known & ~(k.NODE | k.RELATIONSHIP | k.MAP):
+        trap = render_trap("a map projection of a scalar or list")
+        value = (
+            f"(CASE WHEN {subject.tag} = 'object' THEN {value}"
+            f" WHEN {subject.value} IS NOT NULL THEN {trap} END)"
+        )
+        assumed = True
+    elif subject.kinds & k.NULL:
+        value = f"(CASE WHEN {subject.value} IS NOT NULL THEN {value} END)"
+    return Term(k.MAP | subject.kinds & k.NULL, value, assumed=assumed)
+
+
+def _render_replaced(own: Term, entries: Term) -> str:
+    """Render the map `own` with the `entries` in place of its own of the same names."""
+    parts = [
+        part
+        for key, term in entries.entries or ()
+        for part in (render_path((key,)), f"json({render_item(term)})")
+    ]
+    return f"json_set({', '.join([own.value, *parts])})" if parts else own.value
+
+
 def compile_keys(arguments: Sequence[Term]) -> Term:
     """`keys(...)` of a map, node or relationship."""
     return _compile_members(
@@ -66,6 +104,9 @@ def compile_properties(arguments: Sequence[Term]) -> Term:
     term = arguments[0]
     if not term.kinds & ~(k.MAP | k.NULL):
         return term
+    if term.kinds & k.MAP and term.tag is not None:
+        value = _read_map(term, "properties()")
+        return Term(k.MAP | term.kinds & k.NULL, value, assumed=True)
     group = f"json_group_object(e.key, json({render_element('e')}) ORDER BY e.id)"
     return _compile_members(term, "properties()", group, k.MAP, k.JSON)
 
@@ -74,8 +115,8 @@ def _compile_members(term: Term, name: str, group: str, kind: int, elements: int
     known = term.kinds & ~k.NULL
     if not known:
         return NULL_TERM
-    if known == k.MAP:
-        let = build_let(term.value)
+    if known & k.MAP:
+        let = build_let(_read_map(term, name))
         text, where = let.names[0], ""
     elif known in (k.NODE, k.RELATIONSHIP):
         let = build_let(f"{read_table(term)}.document")
@@ -86,7 +127,21 @@ def _compile_members(term: Term, name: str, group: str, kind: int, elements: int
     if term.kinds & k.NULL:
         value = f"CASE WHEN {text} IS NOT NULL THEN {value} END"
     nullable = term.kinds & k.NULL
-    return Term(kind | nullable, let.wrap(value), elements=elements)
+    assumed = term.assumed or bool(known & ~(k.MAP | k.NODE | k.RELATIONSHIP))
+    return Term(kind | nullable, let.wrap(value), elements=elements, assumed=assumed)
+
+
+def _read_map(term: Term, reason: str) -> str:
+    """Render the JSON text of a term that must be a map or null; a trap otherwise."""
+    if not term.kinds & ~(k.MAP | k.NULL):
+        return term.value
+    if term.tag is None:
+        raise CannotRun(f"{reason.capitalize()} of a {k.render_kinds(term.kinds)}.")
+    trap = render_trap(f"{reason} of another type")
+    return (
+        f"(CASE WHEN {term.tag} = 'object' THEN {term.value}"
+        f" WHEN {term.value} IS NOT NULL THEN {trap} END)"
+    )
 
 
 def compile_labels_of(arguments: Sequence[Term]) -> Term:

@@ -162,7 +162,7 @@ class ClauseBuilder(PatternBuilder):
 
     def build_subplan(
         self,
-        node: ast.Subquery | ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath,
+        node: ast.Subquery | ast.PatternExpression | ast.PatternComprehension | ast.ShortestPath,
     ) -> al.Expression:
         """Build a query or pattern inside an expression."""
         replaced, outer, aggregates = self.replaced, self._outer, self.aggregates
@@ -173,7 +173,7 @@ class ClauseBuilder(PatternBuilder):
 
     def _build_inner(
         self,
-        node: ast.Subquery | ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath,
+        node: ast.Subquery | ast.PatternExpression | ast.PatternComprehension | ast.ShortestPath,
         leaf: al.Argument,
     ) -> al.Expression:
         match node:
@@ -185,28 +185,33 @@ class ClauseBuilder(PatternBuilder):
                     assert isinstance(last, ast.Projection)  # noqa: S101 -- COLLECT has RETURN
                     value = al.Variable(last.columns[0].name, node.span)
                 return al.Subplan(node.kind, plan, value, node.span)
-            case ast.PatternPredicate():
+            case ast.PatternExpression(kind=al.SubplanKind.COLLECT):
+                return self._build_paths(node, leaf)
+            case ast.PatternExpression():
                 match = self.build_match(leaf, [node.part], None)
-                return al.Subplan(al.SubplanKind.EXISTS, match, None, node.span)
+                return al.Subplan(node.kind, match, None, node.span)
             case ast.PatternComprehension():
                 match = self.build_match(leaf, [node.part], node.predicate)
                 projection = self.build(node.projection)
                 return al.Subplan(al.SubplanKind.COLLECT, match, projection, node.span)
             case ast.ShortestPath():
-                return self._build_shortest(node, leaf)
+                found = self._build_paths(node, leaf)
+                if node.part.kind is al.PathKind.ALL_SHORTEST:
+                    return found
+                return al.FunctionCall("head", (found,), node.span)
             case _:
                 assert_never(node)
 
-    def _build_shortest(self, node: ast.ShortestPath, leaf: al.Argument) -> al.Expression:
+    def _build_paths(
+        self, node: ast.PatternExpression | ast.ShortestPath, leaf: al.Argument
+    ) -> al.Expression:
+        """Build the list of the paths that match."""
         name = self.generate_name("path")
         part = node.part
         named = ast.PatternPart(name, part.kind, part.nodes, part.relationships, part.span)
         match = self.build_match(leaf, [named], None)
         value = al.Variable(name, node.span)
-        found = al.Subplan(al.SubplanKind.COLLECT, match, value, node.span)
-        if part.kind is al.PathKind.ALL_SHORTEST:
-            return found
-        return al.FunctionCall("head", (found,), node.span)
+        return al.Subplan(al.SubplanKind.COLLECT, match, value, node.span)
 
 
 def _join_union(sides: list[al.Operator], *, all_rows: bool) -> al.Operator:

@@ -32,7 +32,7 @@ class ExpressionBuilder(ABC):
     @abstractmethod
     def build_subplan(
         self,
-        node: ast.Subquery | ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath,
+        node: ast.Subquery | ast.PatternExpression | ast.PatternComprehension | ast.ShortestPath,
     ) -> al.Expression:
         """A query or pattern inside an expression."""
 
@@ -74,6 +74,8 @@ class ExpressionBuilder(ABC):
                 return al.ListExpression(self._build_all(node.items), node.span)
             case ast.MapLiteral():
                 return al.MapExpression(self.build_entries(node.entries), node.span)
+            case ast.MapProjection():
+                return self._build_map_projection(node)
             case ast.Subscript():
                 return self._build_subscript(node)
             case ast.Slice():
@@ -91,7 +93,7 @@ class ExpressionBuilder(ABC):
                 return self._build_reduce(node)
             case (
                 ast.Subquery()
-                | ast.PatternPredicate()
+                | ast.PatternExpression()
                 | ast.PatternComprehension()
                 | ast.ShortestPath()
             ):
@@ -108,6 +110,15 @@ class ExpressionBuilder(ABC):
     ) -> tuple[tuple[str, al.Expression], ...]:
         """The algebra of the entries of a map."""
         return tuple([(key, self.build(value)) for key, value in entries])
+
+    def _build_map_projection(self, node: ast.MapProjection) -> al.Expression:
+        subject = self.build(node.subject)
+        # NOTE: of two entries with one key the second counts.
+        entries = tuple(dict(self.build_entries(node.entries)).items())
+        arguments: tuple[al.Expression, ...] = (subject, al.MapExpression(entries, node.span))
+        if node.every:
+            arguments += (al.FunctionCall("properties", (subject,), node.span),)
+        return al.FunctionCall(al.MAP_PROJECTION, arguments, node.span)
 
     def _build_all(self, nodes: Sequence[ast.Expression]) -> tuple[al.Expression, ...]:
         return tuple([self.build(node) for node in nodes])

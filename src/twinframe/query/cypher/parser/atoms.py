@@ -24,13 +24,12 @@ _CALL_LIKE = {"COUNT", "EXISTS", "FILTER", "EXTRACT", "REDUCE", *_QUANTIFIERS, *
 _CALL_LIKE |= {"SHORTESTPATH", "ALLSHORTESTPATHS"}
 _SHORTEST = frozenset({"SHORTESTPATH", "ALLSHORTESTPATHS"})
 _LARGEST = (1 << 63) - 1
+_SIZE = "size"
+_PROJECTED = "an entry of a map projection: .key, .*, key: value, or a variable"
 
 
 class AtomParser(LabelParser, ABC):
     """Parses one operand with its property accesses, subscripts and label tests."""
-
-    patterns_allowed = False
-    """Whether a pattern is allowed as a truth value here: only within WHERE and `exists()`."""
 
     bar_ends = False
     """Whether `|` ends the expression, as directly within a list comprehension."""
@@ -44,8 +43,8 @@ class AtomParser(LabelParser, ABC):
         """Return whether the `(` this far ahead opens a pattern rather than an expression."""
 
     @abstractmethod
-    def parse_pattern_predicate(self, *, anywhere: bool = False) -> ast.Expression:
-        """Parse a pattern as a truth value; an error where none is allowed, unless `anywhere`."""
+    def parse_pattern_expression(self) -> ast.PatternExpression:
+        """Parse a pattern as the list of its paths."""
 
     @abstractmethod
     def parse_pattern_comprehension(self) -> ast.Expression:
@@ -67,10 +66,12 @@ class AtomParser(LabelParser, ABC):
         found = self._parse_atom()
         while True:
             key = self.token.key
-            if key not in {".", "[", ":"}:
+            if key not in {".", "[", ":", "{"}:
                 return found
             height = self.height
-            if key == ".":
+            if key == "{":
+                found = self._parse_map_projection(found, start)
+            elif key == ".":
                 found = self._parse_property(found, start)
             elif key == "[":
                 found = self._parse_subscript(found, start)
@@ -158,7 +159,7 @@ class AtomParser(LabelParser, ABC):
         key = self.token.key
         if key == "(":
             if self.is_pattern_start():
-                return self.parse_pattern_predicate()
+                return self.parse_pattern_expression()
             return self._parse_parenthesised()
         if key == "[":
             return self._parse_list()
@@ -190,7 +191,7 @@ class AtomParser(LabelParser, ABC):
                 return self._parse_word_call(key)
             self.advance()
             return self._parse_call(token.name, token.start)
-        if following == "{" and key in _SUBQUERIES:
+        if following == "{" and key in _SUBQUERIES and self.peek(2).key != ".":
             self.advance()
             return self.parse_subquery(_SUBQUERIES[key])
         if key == "NOT":
@@ -231,7 +232,8 @@ class AtomParser(LabelParser, ABC):
         if key == "EXISTS" and self.is_pattern_start(2):
             self.advance()
             self.expect("(")
-            found = self.parse_pattern_predicate(anywhere=True)
+            found = self.parse_pattern_expression()
+            found.kind = SubplanKind.EXISTS
             self.expect(")")
             return found
         if key in RESERVED:
@@ -246,14 +248,20 @@ class AtomParser(LabelParser, ABC):
         self.expect("(")
         outside = self.open_bracket()
         self.height = 0
-        allowed, self.patterns_allowed = self.patterns_allowed, False
         distinct = self.accept("DISTINCT")
         arguments = [] if self.token.key == ")" else self._parse_expressions()
-        self.patterns_allowed = allowed
         self.expect(")", f"to close the call of {name}")
         self.bar_ends = outside
         self.raise_height(self.height + 1)
         lowered = name.lower()
+        match arguments:
+            case [ast.PatternExpression(kind=SubplanKind.COLLECT) as pattern] if (
+                lowered == _SIZE and not distinct
+            ):
+                pattern.kind, pattern.span = SubplanKind.COUNT, self.span_from(start)
+                return pattern
+            case _:
+                pass
         known = FUNCTIONS_BY_NAME.get(lowered)
         aggregate = known.aggregate if known is not None else None
         return ast.Call(lowered, arguments, distinct, aggregate, self.span_from(start))
@@ -294,11 +302,8 @@ class AtomParser(LabelParser, ABC):
         return variable, source, predicate
 
     def parse_predicate(self) -> ast.Expression:
-        """Parse an expression in which patterns are allowed as truth values."""
-        before, self.patterns_allowed = self.patterns_allowed, True
-        found = self.parse_expression()
-        self.patterns_allowed = before
-        return found
+        """Parse a condition: a pattern is a truth value there."""
+        return build_condition(self.parse_expression())
 
     def _parse_reduce(self) -> ast.Expression:
         start = self.advance().start
@@ -328,14 +333,16 @@ class AtomParser(LabelParser, ABC):
     def _parse_list(self) -> ast.Expression:
         start = self.token.start
         following = self.peek()
-        if following.key == "(" and self.is_pattern_start(1):
+        # NOTE: `[(a)-->(b), c]` is a list of two items.
+        separated = self.find_separator() if following.key == "(" else ""
+        if separated in {"WHERE", "|"} and self.is_pattern_start(1):
             return self.parse_pattern_comprehension()
         named = following.kind in NAMES
         if named and self.peek(2).key == "=" and self.is_pattern_start(3):
             return self.parse_pattern_comprehension()
         binds = named and self.peek(2).key == "IN" and following.key not in RESERVED
         # NOTE: `[a IN b, c]` is a list of two items.
-        binds = binds and not self.holds_items()
+        binds = binds and self.find_separator() != ","
         self.expect("[")
         if binds:
             outside = self.open_binding()
@@ -382,15 +389,55 @@ class AtomParser(LabelParser, ABC):
         self.raise_height(height + 1)
         return entries
 
+    def _parse_map_projection(self, subject: ast.Expression, start: int) -> ast.Expression:
+        if not isinstance(subject, ast.Variable):
+            raise self.error(
+                "UnexpectedSyntax",
+                "a map projection begins with a variable: WITH ... AS x RETURN x {.key}",
+            )
+        self.expect("{")
+        outside = self.open_bracket()
+        entries: list[tuple[str, ast.Expression]] = []
+        every = False
+        height = 1
+        while self.token.key != "}":
+            if self.accept(".", "*"):
+                every = True
+            else:
+                entries.append(self._parse_projected(subject))
+                height = max(height, self.height)
+            if not self.accept(","):
+                break
+            if self.token.key == "}":
+                raise self.unexpected(_PROJECTED)
+        self.expect("}", "to close the map projection")
+        self.bar_ends = outside
+        self.raise_height(height + 1)
+        return ast.MapProjection(subject, entries, every, self.span_from(start))
+
+    def _parse_projected(self, subject: ast.Variable) -> tuple[str, ast.Expression]:
+        """Parse an entry of a map projection: `.key`, `key: value` or a variable."""
+        token = self.token
+        self.height = 2
+        if self.accept("."):
+            key = self.parse_property_key()
+            return key, ast.Property(subject, key, self.span_from(token.start))
+        if token.kind is TokenKind.PARAMETER or self.peek().key == ":":
+            key = self.parse_property_key()
+            self.expect(":", "between key and value")
+            return key, self.parse_expression()
+        name = self.expect_name(_PROJECTED).name
+        return name, ast.Variable(name, token.span)
+
     def _parse_case(self) -> ast.Expression:
         start = self.advance().start
         height = 0
         outside = self.open_binding()
-        operand = None if self.token.key == "WHEN" else self.parse_expression()
+        operand = None if self.token.key == "WHEN" else self.parse_predicate()
         height = max(height, self.height)
         branches: list[tuple[ast.Expression, ast.Expression]] = []
         while self.accept("WHEN"):
-            condition = self.parse_expression()
+            condition = self.parse_predicate()
             height = max(height, self.height)
             self.expect("THEN")
             branches.append((condition, self.parse_expression()))
@@ -419,6 +466,18 @@ class AtomParser(LabelParser, ABC):
         """
         outside, self.bar_ends = self.bar_ends, False
         return outside
+
+
+def build_condition(node: ast.Expression) -> ast.Expression:
+    """Return the expression with each pattern that decides it as a truth value."""
+    if isinstance(node, ast.PatternExpression) and node.kind is SubplanKind.COLLECT:
+        node.kind = SubplanKind.EXISTS
+    elif isinstance(node, ast.Case):
+        for _, result in node.branches:
+            build_condition(result)
+        if node.default is not None:
+            build_condition(node.default)
+    return node
 
 
 def _dotted_name(subject: ast.Expression) -> str | None:

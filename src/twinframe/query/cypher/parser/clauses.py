@@ -176,6 +176,14 @@ class CypherParser(PatternParser):
     def _parse_item(self) -> ast.Item:
         start = self.token.start
         expression = self.parse_expression()
+        if isinstance(expression, ast.PatternExpression) and expression.kind is SubplanKind.COLLECT:
+            # SPEC: the kit refuses a pattern as a column (Pattern1 [22] and [23]).
+            raise self.error(
+                "UnexpectedSyntax",
+                "a pattern alone is no column; write EXISTS { ... } for whether it matches, "
+                "size(...) for how often, and [p = (a)-->(b) | p] for its paths",
+                expression.span,
+            )
         span = self.span_from(start)
         if self.accept("AS"):
             name = self.expect_name("an alias").name
@@ -239,13 +247,13 @@ class CypherParser(PatternParser):
     def _parse_braced(self, inside: str) -> ast.Query:
         self.expect("{")
         self.enter()
-        before = (self._inside, self.bar_ends, self.patterns_allowed)
-        self._inside, self.bar_ends, self.patterns_allowed = inside, False, False
+        before = (self._inside, self.bar_ends)
+        self._inside, self.bar_ends = inside, False
         if inside != "CALL" and self._at_bare_pattern():
             query = self._parse_bare_pattern()
         else:
             query = self._parse_query()
-        self._inside, self.bar_ends, self.patterns_allowed = before
+        self._inside, self.bar_ends = before
         if self.token.key != "}":
             raise self._unexpected_clause()
         self.advance()

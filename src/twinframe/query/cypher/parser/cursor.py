@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MOST = (1 << 63) - 1
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
-_PARTING = frozenset({"WHERE", "|"})
+_SEPARATORS = frozenset({",", "WHERE", "|"})
 
 
 class Cursor:
@@ -34,7 +34,7 @@ class Cursor:
         self._at = 0
         self._depth = 0
         self._climbed = 0
-        self._with_items: frozenset[int] | None = None
+        self._separators: dict[int, str] | None = None
 
     def advance(self) -> Token:
         """Consume the current token. The END token stays."""
@@ -49,12 +49,12 @@ class Cursor:
         at = self._at + ahead
         return self._tokens[at] if at < len(self._tokens) else self._tokens[-1]
 
-    def holds_items(self) -> bool:
-        """Return whether the current bracket has a comma of its own before any WHERE or `|`."""
+    def find_separator(self) -> str:
+        """Return the first of `,`, WHERE and `|` that the current bracket has as its own, or ""."""
         # PERF: found for all brackets in one pass, as lists may nest.
-        if self._with_items is None:
-            self._with_items = _find_brackets_with_items(self._tokens)
-        return self._at in self._with_items
+        if self._separators is None:
+            self._separators = _find_separators(self._tokens)
+        return self._separators.get(self._at, "")
 
     def at(self, *keys: str) -> bool:
         """Return whether the next tokens are these words or symbols, in this order."""
@@ -182,8 +182,9 @@ class Cursor:
         self.height = height
 
 
-def _find_brackets_with_items(tokens: list[Token]) -> frozenset[int]:
-    found: set[int] = set()
+def _find_separators(tokens: list[Token]) -> dict[int, str]:
+    """Map the position of each bracket to the first separator in it."""
+    found: dict[int, str] = {}
     open_brackets: list[int] = []
     for at, token in enumerate(tokens):
         key = token.key
@@ -193,9 +194,6 @@ def _find_brackets_with_items(tokens: list[Token]) -> frozenset[int]:
             continue
         elif key in _CLOSING:
             open_brackets.pop()
-        elif key == ",":
-            found.add(open_brackets[-1])
-        elif key in _PARTING:
-            # NOTE: commas after these do not belong to this bracket: a number that no token has.
-            open_brackets[-1] = -1
-    return frozenset(found)
+        elif key in _SEPARATORS:
+            found.setdefault(open_brackets[-1], key)
+    return found

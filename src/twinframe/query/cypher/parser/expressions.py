@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twinframe.query.algebra import BinaryOperator, UnaryOperator
 from twinframe.query.cypher import ast
-from twinframe.query.cypher.parser.atoms import AtomParser
+from twinframe.query.cypher.parser.atoms import AtomParser, build_condition
 from twinframe.query.cypher.tokens import TokenKind
 
 _LARGEST = (1 << 63) - 1
@@ -89,6 +89,8 @@ class ExpressionParser(AtomParser):
             self.expect(word)
         right = self._parse_operators(level + 1)
         self.raise_height(max(height, self.height) + 1)
+        if operator is BinaryOperator.IN:
+            build_condition(left)
         return ast.Binary(operator, left, right, self.span_from(start))
 
     def _parse_logical(
@@ -101,6 +103,7 @@ class ExpressionParser(AtomParser):
         # NOTE: AND, OR and XOR are associative, so the algebra gets a balanced tree: its height
         # grows with the logarithm of the number of operands.
         self.raise_height(height + (len(operands) - 1).bit_length())
+        operands = [build_condition(operand) for operand in operands]
         return ast.Logical(operator, operands, self.span_from(start))
 
     def _parse_comparison(self, left: ast.Expression, start: int) -> ast.Expression:
@@ -115,6 +118,7 @@ class ExpressionParser(AtomParser):
             operands.append(self._parse_operators(_COMPARISON + 1))
             height = max(height, self.height)
         self.raise_height(height + 1 + (len(operators) - 1).bit_length())
+        operands = [build_condition(operand) for operand in operands]
         return ast.Comparison(operands, operators, self.span_from(start))
 
     def _parse_null_predicate(self, left: ast.Expression, start: int) -> ast.Expression:
@@ -123,11 +127,11 @@ class ExpressionParser(AtomParser):
         self.expect("NULL", "after IS")
         self.raise_height(self.height + 1)
         operator = UnaryOperator.IS_NOT_NULL if negated else UnaryOperator.IS_NULL
-        return ast.Unary(operator, left, self.span_from(start))
+        return ast.Unary(operator, build_condition(left), self.span_from(start))
 
     def _parse_not(self) -> ast.Expression:
         start = self.advance().start
-        operand = self._parse_operators(_NOT)
+        operand = build_condition(self._parse_operators(_NOT))
         self.raise_height(self.height + 1)
         return ast.Unary(UnaryOperator.NOT, operand, self.span_from(start))
 

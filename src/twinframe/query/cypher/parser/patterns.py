@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from twinframe.query.algebra import Direction, Length, PathKind
+from twinframe.query.algebra import Direction, Length, PathKind, SubplanKind
 from twinframe.query.cypher import ast
 from twinframe.query.cypher.parser.expressions import ExpressionParser
 from twinframe.query.cypher.tokens import NAMES, TokenKind
 from twinframe.query.spans import Span
-
-if TYPE_CHECKING:
-    from twinframe.query.algebra import SubplanKind
 
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 SHORTEST = {"SHORTESTPATH": PathKind.SHORTEST, "ALLSHORTESTPATHS": PathKind.ALL_SHORTEST}
@@ -61,18 +57,12 @@ class PatternParser(ExpressionParser):
             if depth == 0 or token.kind is TokenKind.END:
                 return count
 
-    def parse_pattern_predicate(self, *, anywhere: bool = False) -> ast.Expression:
-        """Parse a pattern as a truth value; an error where none is allowed, unless `anywhere`."""
+    def parse_pattern_expression(self) -> ast.PatternExpression:
+        """Parse a pattern as the list of its paths."""
         start = self.token.start
-        if not (anywhere or self.patterns_allowed):
-            raise self.error(
-                "UnexpectedSyntax",
-                "a pattern is no value here; write EXISTS { ... }, COUNT { ... } or "
-                "a pattern comprehension [(a)-->(b) | ...]",
-            )
         part = self._parse_chain(None, PathKind.ALL)
         self.raise_height(self.height + 3)
-        return ast.PatternPredicate(part, self.span_from(start))
+        return ast.PatternExpression(part, SubplanKind.COLLECT, self.span_from(start))
 
     def parse_pattern_comprehension(self) -> ast.Expression:
         """`[pattern WHERE ... | ...]`."""

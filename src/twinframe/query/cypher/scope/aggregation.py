@@ -37,6 +37,9 @@ def find_children(node: ast.Expression) -> Iterator[ast.Expression]:  # noqa: C9
             yield from node.items
         case ast.MapLiteral():
             yield from (value for _, value in node.entries)
+        case ast.MapProjection():
+            yield node.subject
+            yield from (value for _, value in node.entries)
         case ast.Unary():
             yield node.operand
         case ast.Binary():

@@ -105,7 +105,7 @@ def find_ungrouped(
     if isinstance(node, ast.Property) and groups.find(node) is not None:
         return None
     if isinstance(
-        node, ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath | ast.Subquery
+        node, ast.PatternExpression | ast.PatternComprehension | ast.ShortestPath | ast.Subquery
     ):
         taken = (name for name in node.outer if name not in local and name not in kept)
         return next((ast.Variable(name, node.span) for name in taken), None)

@@ -57,6 +57,7 @@ _TYPES_OF_SUBQUERIES = {
     SubplanKind.COUNT: t.INTEGER,
     SubplanKind.COLLECT: t.LIST,
 }
+_TYPES_OF_PATTERNS = _TYPES_OF_SUBQUERIES | {SubplanKind.COLLECT: t.PATHS}
 _LABELLED = UNKNOWN | {Kind.NODE, Kind.RELATIONSHIP}
 
 
@@ -81,7 +82,7 @@ class ExpressionChecker(ABC):
 
     @abstractmethod
     def check_inner_pattern(
-        self, node: ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath
+        self, node: ast.PatternExpression | ast.PatternComprehension | ast.ShortestPath
     ) -> StaticType:
         """Check a pattern inside an expression; return the type of its projection if any."""
 
@@ -132,6 +133,12 @@ class ExpressionChecker(ABC):
                 for _, value in node.entries:
                     self.check(value)
                 return t.MAP
+            case ast.MapProjection():
+                subject = self.check(node.subject)
+                self._demand(node.subject, subject, _LABELLED | {Kind.MAP}, "a map projection")
+                for key, value in node.entries:
+                    self._check_projected(key, value, node.subject.name)
+                return t.MAP
             case ast.Subscript():
                 return self._check_subscript(node)
             case ast.Slice():
@@ -144,9 +151,9 @@ class ExpressionChecker(ABC):
                 return self._check_quantifier(node)
             case ast.Reduce():
                 return self._check_reduce(node)
-            case ast.PatternPredicate():
+            case ast.PatternExpression():
                 self.check_inner_pattern(node)
-                return t.BOOLEAN
+                return _TYPES_OF_PATTERNS[node.kind]
             case ast.PatternComprehension():
                 return t.list_of(self.check_inner_pattern(node))
             case ast.ShortestPath():
@@ -187,6 +194,13 @@ class ExpressionChecker(ABC):
                 kind="ParameterMissing",
             )
         return t.ANY
+
+    def _check_projected(self, key: str, value: ast.Expression, subject: str) -> None:
+        is_name = isinstance(value, ast.Variable) and value.name == key
+        if is_name and self.scope.lookup(key) is None:
+            message = f"the variable '{key}' is not defined; the property of {subject} is .{key}"
+            raise self.error(value.span, "UndefinedVariable", message)
+        self.check(value)
 
     # --- operators
 

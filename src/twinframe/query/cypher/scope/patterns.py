@@ -84,7 +84,7 @@ class PatternChecker(ExpressionChecker):
     # --- patterns inside expressions
 
     def check_inner_pattern(
-        self, node: ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath
+        self, node: ast.PatternExpression | ast.PatternComprehension | ast.ShortestPath
     ) -> StaticType:
         """Check a pattern inside an expression; only a comprehension may introduce variables."""
         outside, mode = self.scope, self.aggregation
@@ -106,7 +106,13 @@ class PatternChecker(ExpressionChecker):
     def _refuse_new_variables(self, part: ast.PatternPart) -> None:
         for element in part.elements():
             if element.variable is not None and self.scope.lookup(element.variable) is None:
-                raise self.undefined(element.variable, element.span)
+                raise self.error(
+                    element.span,
+                    "UndefinedVariable",
+                    f"the variable '{element.variable}' is not defined, and a pattern in an "
+                    "expression defines none; leave its name out, or write COUNT { ... }, "
+                    "EXISTS { ... } or [(a)-->(b) | b]",
+                )
 
 
 def _may_be_relationships(found: StaticType) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 from twinframe.model.comparison import build_order_key
@@ -18,8 +17,8 @@ from twinframe.model.values import Value
 from twinframe.query.algebra import AggregateKind
 from twinframe.query.evaluate.arithmetic import check_integer
 from twinframe.query.evaluate.failures import build_argument_type_error, build_range_error
+from twinframe.query.evaluate.functions.statistics import Deviation, compute_percentile
 from twinframe.query.evaluate.limits import Holding
-from twinframe.query.evaluate.ordering import sort_in_parts
 from twinframe.query.evaluate.run import Run
 
 
@@ -168,30 +167,22 @@ class Collect(Accumulator):
         return self._items
 
 
-class Deviation(Accumulator):
-    """`stDev(x)` (of a sample) and `stDevP(x)` (of a population), by Welford's method."""
+class Spread(Accumulator):
+    """`stDev(x)` (of a sample) and `stDevP(x)` (of a population)."""
 
-    __slots__ = ("_count", "_deviations", "_is_sample", "_mean")
+    __slots__ = ("_deviation", "_name")
 
     def __init__(self, *, is_sample: bool) -> None:
-        self._is_sample = is_sample
-        self._count = 0
-        self._mean = 0.0
-        self._deviations = 0.0
+        self._name = "stDev" if is_sample else "stDevP"
+        self._deviation = Deviation(is_sample=is_sample)
 
     def add(self, value: Value, run: Run) -> None:
         if type(value) is not int and not isinstance(value, float):
-            raise build_argument_type_error(
-                "stDev" if self._is_sample else "stDevP", value, "Numbers"
-            )
-        self._count += 1
-        distance = value - self._mean
-        self._mean += distance / self._count
-        self._deviations += distance * (value - self._mean)
+            raise build_argument_type_error(self._name, value, "Numbers")
+        self._deviation.add(value)
 
     def result(self) -> Value:
-        degrees = self._count - 1 if self._is_sample else self._count
-        return math.sqrt(self._deviations / degrees) if degrees > 0 else 0.0
+        return self._deviation.read()
 
 
 class Percentile(Accumulator):
@@ -227,24 +218,7 @@ class Percentile(Accumulator):
         self._numbers.append(value)
 
     def result(self) -> Value:
-        if not self._numbers:
-            return None
-        return self._interpolate() if self._is_continuous else self._pick()
-
-    def _pick(self) -> int | float:
-        position = math.ceil(self._wanted * len(self._numbers)) - 1
-        return self._find(max(0, position))[0]
-
-    def _interpolate(self) -> float:
-        position = self._wanted * (len(self._numbers) - 1)
-        below, above = math.floor(position), math.ceil(position)
-        low, high = map(float, self._find(below))
-        return low if below == above else low + (high - low) * (position - below)
-
-    def _find(self, position: int) -> tuple[int | float, int | float]:
-        """Return the number at a position in the total order, and the next one if there is one."""
-        found = [*islice(sort_in_parts(self._numbers), position, position + 2)]
-        return found[0], found[-1]
+        return compute_percentile(self._numbers, self._wanted, is_continuous=self._is_continuous)
 
 
 def build_accumulator(kind: AggregateKind, kept: Holding) -> Accumulator:
@@ -261,6 +235,6 @@ def build_accumulator(kind: AggregateKind, kept: Holding) -> Accumulator:
         case AggregateKind.COLLECT:
             return Collect(kept)
         case AggregateKind.STDEV | AggregateKind.STDEVP:
-            return Deviation(is_sample=kind is AggregateKind.STDEV)
+            return Spread(is_sample=kind is AggregateKind.STDEV)
         case AggregateKind.PERCENTILE_CONT | AggregateKind.PERCENTILE_DISC:
             return Percentile(kept, is_continuous=kind is AggregateKind.PERCENTILE_CONT)
