@@ -43,6 +43,10 @@ class TestSparqlQueryEngine(QueryEngineContract):
             "left-out": 1.0,
             "composed": 0.24,
             "known": 0.12,
+            "pattern-values": 0.75,
+            "projections": 1.0,
+            "spreads": 1.0,
+            "plain-spreads": 1.0,
             "nulls": 0.49,
             "nulls as written": 0.55,
         }

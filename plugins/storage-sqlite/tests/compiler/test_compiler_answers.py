@@ -37,6 +37,7 @@ class TestSqliteQueryEngine(QueryEngineContract):
             "pattern-values": 0.34,
             "projections": 0.12,
             "spreads": 0.42,
+            "plain-spreads": 0.14,
             "nulls": 0.17,
             "nulls as written": 0.27,
             "orders": 0.03,

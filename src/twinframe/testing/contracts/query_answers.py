@@ -16,7 +16,7 @@ from twinframe.testing.query_corpora import CORPORA, ORDERS, PARAMETERS
 from twinframe.testing.query_law import Answer, QueryLaw
 
 PLAIN = {"aggregates": CORPORA["aggregates"], "optionals": CORPORA["optionals"], "orders": ORDERS}
-PLAIN["values"] = CORPORA["values"]
+PLAIN |= {theme: CORPORA[theme] for theme in ("values", "spreads")}
 
 
 class QueryAnswers:
