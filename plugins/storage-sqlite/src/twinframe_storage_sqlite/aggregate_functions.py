@@ -45,8 +45,9 @@ class _Deviation:
     def __init__(self, *, is_sample: bool) -> None:
         self._deviation = Deviation(is_sample=is_sample)
 
-    def step(self, number: float | None) -> None:
-        if number is not None:
+    def step(self, *values: object) -> None:
+        (number,) = values
+        if isinstance(number, float | int):
             self._deviation.add(number)
 
     def final(self) -> float:
@@ -73,9 +74,11 @@ class _Percentile:
         self._fraction = 0.0
         self._is_distinct = False
 
-    def step(self, number: float | None, fraction: float, is_distinct: int) -> None:
-        if number is None:
+    def step(self, *values: object) -> None:
+        number, fraction, is_distinct = values
+        if not isinstance(number, float | int):
             return
+        assert isinstance(fraction, float)  # noqa: S101 -- by `build_fraction`
         if self._kept.count >= _MOST_NUMBERS:
             raise CannotRun("A percentile of so many numbers.")
         self._kept.count += 1
