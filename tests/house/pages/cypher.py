@@ -192,12 +192,12 @@ value stays a string.
 
 Together with a string, a stored time is its stored text: `t.installed > '2024'`,
 `t.installed STARTS WITH '2024-05'`, `substring(t.installed, 0, 10)`, `is_string(t.installed)`.
-Results contain the stored text, too. Such uses run in the store. SQLite also sorts by such a
-member of a node if the times have the usual forms (`2024-01-31T12:00:00.5+01:00`, `2024-01-31`,
-`12:00:00Z`). All other uses of the value run in the evaluator, which takes longer: a component,
-arithmetic, other orders, `min` and `max`, DISTINCT and grouping, a comparison with anything but
-a constant or parameter. Over many twins, `ORDER BY toString(...)` sorts by the text in the
-store.
+Results contain the stored text, too, and so do the lists and maps in them. Such uses run in the
+store. SQLite also sorts by such a member of a node if the times have the usual forms
+(`2024-01-31T12:00:00.5+01:00`, `2024-01-31`, `12:00:00Z`). All other uses of the value run in the
+evaluator, which takes longer: a component, arithmetic, other orders, `min` and `max`, DISTINCT and
+grouping, a comparison with anything but a constant or parameter. Over many twins,
+`ORDER BY toString(...)` sorts by the text in the store.
 
 Differences from strings: the order is that of the instants, so `10:00Z` and `11:00+01:00` are
 neighbours. `DISTINCT` and groups use the value, so `10:00Z` and `10:00:00.000Z` are one. Two

@@ -7,24 +7,29 @@ time is its text. Conditions are moved out of their matches, so that the engine 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
-from typing import Final, TypeGuard, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from twinframe.model.values import Value
+from twinframe.query import algebra
 from twinframe.query.algebra import (
     Aggregate,
+    AggregateCall,
     AggregateKind,
     Binary,
     BinaryOperator,
+    Case,
     Expression,
     Filter,
     FunctionCall,
     Limit,
+    ListComprehension,
     ListExpression,
     Literal,
+    MapExpression,
     Match,
     NodePattern,
     Operator,
@@ -36,6 +41,8 @@ from twinframe.query.algebra import (
     RelationshipPattern,
     Skip,
     Sort,
+    Subplan,
+    SubplanKind,
     Subscript,
     Unary,
     UnaryOperator,
@@ -46,6 +53,7 @@ from twinframe.query.engine import CannotRun, CompiledQuery, QueryEngine
 from twinframe.query.evaluate.analysis import (
     build_conjunction,
     find_conjuncts,
+    find_scope,
     find_variables,
 )
 from twinframe.query.evaluate.member_typing import Declared
@@ -112,8 +120,8 @@ class TextEngine(QueryEngine):
         as text.
         """
         query = replace(query, root=name_stored_times(query.root, self._declared))
-        results = _find_results(query.root, self._names) if self._gives_results else None
-        found = find_typed_member(query.root, self._names, results)
+        written = find_written(query.root) if self._gives_results else {}
+        found = find_typed_member(query.root, self._names, written)
         if found is not None:
             raise CannotRun(f"Reading {found}, which a stored model declares as temporal.")
         return self._engine.compile(query, parameters)
@@ -168,17 +176,84 @@ def _is_typed(condition: Expression, names: frozenset[str]) -> bool:
     return find_typed_member(Filter(Unit(), condition), names) is not None
 
 
-def _find_results(root: Operator, names: frozenset[str]) -> Project | None:
-    """Return the projection of the results, unless an order above it uses a member of `names`."""
-    ordered: set[str] = set()
-    while isinstance(root, Limit | Skip | Sort) or _only_picks(root):
-        if isinstance(root, Sort):
-            ordered.update(*(_find_looked_at(key.expression) for key in root.keys))
+Written: TypeAlias = Mapping[int, frozenset[str]]
+"""The identity of a projection or aggregation -> those of its columns that are only written out."""
+
+
+def find_written(root: Operator) -> Written:
+    """Return the columns of which nothing but the text reaches the results."""
+    found: dict[int, frozenset[str]] = {}
+    names = frozenset(find_scope(root))
+    while True:
+        match root:
+            case Limit() | Skip():
+                pass
+            case Sort(keys=keys):
+                names = names.difference(*(_find_looked_at(key.expression) for key in keys))
+            case Filter(predicate=predicate):
+                names -= find_variables(predicate)
+            case Project(items=items):
+                found[id(root)] = names
+                names = _find_passed_on(items, names)
+            case Aggregate(aggregates=aggregates):
+                lists = (name for name, call in aggregates if _collects(call))
+                found[id(root)] = names.intersection(lists)
+                return found
+            case _:
+                return found
         root = root.source
-    if not isinstance(root, Project):
-        return None
-    looked_at = (value for name, value in root.items if name in ordered)
-    return root if all(_find_read(value, names) is None for value in looked_at) else None
+
+
+def _find_passed_on(
+    items: Iterable[tuple[str, Expression]], written: frozenset[str]
+) -> frozenset[str]:
+    """Return the variables that the items pass on to columns that are `written`, and use for
+    nothing else.
+    """
+    passed, used = set[str](), set[str]()
+    for name, expression in items:
+        if name not in written:
+            used |= find_variables(expression)
+            continue
+        for part, is_written in _open_written(expression):
+            if is_written and isinstance(part, Variable):
+                passed.add(part.name)
+            else:
+                used |= find_variables(part)
+    return frozenset(passed - used)
+
+
+def _open_written(part: Expression) -> Iterator[tuple[Expression, bool]]:
+    """Yield the parts of an expression that is written out, and whether each is so itself."""
+    written: Iterable[Expression | None]
+    read: Iterable[Expression | None] = ()
+    match part:
+        case MapExpression(entries=entries):
+            written = [value for _, value in entries]
+        case ListExpression(items=items):
+            written = items
+        case FunctionCall(name="coalesce", arguments=arguments):
+            written = arguments
+        case FunctionCall(name=algebra.MAP_PROJECTION, arguments=(subject, *entries_and_own)):
+            written, read = entries_and_own, [subject]
+        case Case(operand=operand, branches=branches, default=default):
+            written = [*(result for _, result in branches), default]
+            read = [operand, *(condition for condition, _ in branches)]
+        case ListComprehension(projection=projection) if projection is not None:
+            written, read = [projection], [part.source, part.predicate]
+        case Subplan(kind=SubplanKind.COLLECT, value=value):
+            written, read = [value], [replace(part, value=None)]
+        case _:
+            yield part, True
+            return
+    yield from ((one, False) for one in read if one is not None)
+    for one in written:
+        if one is not None:
+            yield from _open_written(one)
+
+
+def _collects(call: AggregateCall) -> bool:
+    return call.kind is AggregateKind.COLLECT and not call.distinct
 
 
 def _find_looked_at(key: Expression) -> frozenset[str]:
@@ -189,19 +264,11 @@ def _find_looked_at(key: Expression) -> frozenset[str]:
     return find_variables(key)
 
 
-def _only_picks(operator: Operator) -> TypeGuard[Project]:
-    return isinstance(operator, Project) and all(
-        value == Variable(name) for name, value in operator.items
-    )
-
-
 def find_typed_member(
-    root: Operator, names: frozenset[str], results: Project | None = None
+    root: Operator, names: frozenset[str], written: Written = MappingProxyType({})
 ) -> str | None:
     """Return what in the plan may read a member of these names for more than its text; None:
     nothing.
-
-    `results` is a projection whose values are only written out.
     """
     for operator in walk_operators(root):
         if isinstance(operator, Match):
@@ -210,12 +277,30 @@ def find_typed_member(
             for key, value in chain.from_iterable(maps):
                 if key in names and not _is_constant(value):
                     return f"the member {key}"
-        as_text = operator is results or _only_counts(operator)
-        for expression in find_expressions(operator):
-            found = _find_read(expression, names, as_text=as_text)
+        shown, read = _split_columns(operator, written.get(id(operator), frozenset()))
+        parts = chain.from_iterable(map(_open_written, shown))
+        as_text = _only_counts(operator)
+        for part, is_text in chain(parts, ((one, as_text) for one in read)):
+            found = _find_read(part, names, as_text=is_text)
             if found is not None:
                 return found
     return None
+
+
+def _split_columns(
+    operator: Operator, written: frozenset[str]
+) -> tuple[Sequence[Expression], Sequence[Expression]]:
+    """Return the expressions of the columns that are `written` out, and all others."""
+    match operator:
+        case Project(items=items):
+            shown = [value for name, value in items if name in written]
+            return shown, [value for name, value in items if name not in written]
+        case Aggregate(keys=keys, aggregates=aggregates):
+            shown = [one for name, call in aggregates if name in written for one in call.arguments]
+            others = (call.arguments for name, call in aggregates if name not in written)
+            return shown, [*(value for _, value in keys), *chain.from_iterable(others)]
+        case _:
+            return (), find_expressions(operator)
 
 
 def _only_counts(operator: Operator) -> bool:

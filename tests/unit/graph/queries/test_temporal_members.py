@@ -107,6 +107,8 @@ READ = [
     ("t.byName.a.month", 5),
     ("t.gauge.checked.year", 2013),
     ("properties(t).built.year", 2014),
+    ("t {.built}.built.year", 2014),
+    ("t {.*, x: 1}.installed.year", 2015),
     ("[n IN [t] | n.built.year][0]", 2014),
     ("t.label = '2015-07-21'", True),
     ("t.built > '2014'", True),
@@ -171,6 +173,13 @@ def test_beside_a_string_a_stored_time_is_its_text(
         ("MATCH (t {built: '2014-02-03'}) RETURN count(t.built) AS x", 2),
         ("MATCH (t:Device) WHERE t.installed > '2014' RETURN t.$dtId AS x", "full"),
         ("MATCH (t:Device) WHERE t[$name] > '2014' RETURN t.built AS x", "2014-02-03"),
+        (
+            f"{FULL}RETURN t {{.built, d: t.days}} AS x",
+            {"built": "2014-02-03", "d": STORED["days"]},
+        ),
+        (f"{FULL}WITH t {{.*, gauge: 1}} AS x RETURN x", {**STORED, "gauge": 1}),
+        (f"{FULL}RETURN collect([t.built]) AS x", [["2014-02-03"]]),
+        (f"{FULL}RETURN [(t)-[r:feeds]->() | r {{.*}}] AS x", [{"since": "2019-06-07"}]),
     ],
 )
 def test_what_needs_no_more_than_text_runs_in_the_store(

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.query.plan.test_splitting import PickyEngine
-from twinframe.query.algebra import Filter, Limit, Match, Project, Query, Skip, Sort
+from twinframe.query.algebra import (
+    Aggregate,
+    Argument,
+    Filter,
+    Limit,
+    Match,
+    Project,
+    Query,
+    Skip,
+    Sort,
+)
 from twinframe.query.engine import CannotRun
 from twinframe.query.language import parse_query
 from twinframe.query.plan.typed_members import (
@@ -65,6 +75,16 @@ RESULTS = [
     "MATCH (n) RETURN n.made, n[$key], properties(n) AS p",
     "MATCH (n) RETURN n.made AS m, n.size AS s ORDER BY s SKIP 1 LIMIT 3",
     "MATCH (n) RETURN n.made AS m ORDER BY toString(m) DESC LIMIT 3",
+    "MATCH (n) RETURN [n.made] AS l, {a: n.made, b: [n.gauge]} AS m, n.size AS s ORDER BY s",
+    "MATCH (n) RETURN n {.made, .*, g: n.gauge} AS m",
+    "MATCH (n) RETURN CASE WHEN n.size > 1 THEN n.made ELSE {m: n.made} END AS v",
+    "MATCH (n) RETURN coalesce(n.made, 'never') AS v, [x IN [n] | x.made] AS l",
+    "MATCH (n) RETURN [(n)-->(m) | m {.made}] AS l",
+    "MATCH (n) WITH n.made AS m, n.size AS s RETURN {m: m} AS v, s ORDER BY s",
+    "MATCH (n) WITH n.made AS m, n.size AS s WHERE s > 1 RETURN m",
+    "MATCH (n) RETURN collect(n.made) AS l",
+    "MATCH (n)-->(m) WITH n, collect(m {.*}) AS ms RETURN n {.*, ms} AS v ORDER BY n.size",
+    "MATCH (n)-->(m) RETURN n, n {.made, ms: collect(m.made)} AS v",
 ]
 
 
@@ -78,7 +98,7 @@ def test_where_the_text_will_do_the_engine_reads_it(text: str) -> None:
 @pytest.mark.parametrize("text", RESULTS)
 def test_a_time_among_the_results_is_text(text: str) -> None:
     query = parse_query(text, parameters=("key",)).query
-    engine = PickyEngine(Limit, Match, Project, Skip, Sort)
+    engine = PickyEngine(Aggregate, Argument, Filter, Limit, Match, Project, Skip, Sort)
     TextEngine(engine, NAMES, gives_results=True).compile(query, {})
     assert engine.asked == [query]
     with pytest.raises(CannotRun, match="temporal"):
@@ -93,7 +113,21 @@ def test_a_time_among_the_results_is_text(text: str) -> None:
         "MATCH (n) RETURN n.made.year",
         "MATCH (n) WITH n.made AS m RETURN m.year",
         "MATCH (n) RETURN n.made AS m UNION MATCH (n) RETURN n.made AS m",
-        "MATCH (n) RETURN [n.made] AS l",
+        "MATCH (n) RETURN [n.made] AS l ORDER BY l",
+        "MATCH (n) RETURN {a: n.made}.a.year AS y",
+        "MATCH (n) RETURN CASE WHEN n.made > date() THEN n.made END AS v",
+        "MATCH (n) RETURN CASE n.made WHEN n.size THEN 1 END AS v",
+        "MATCH (n) RETURN [x IN [n] WHERE x.made > date() | x.made] AS l",
+        "MATCH (n) WITH n.made AS m RETURN m, m > date() AS l",
+        "MATCH (n) WITH n.made AS m WHERE m > date() RETURN m",
+        "MATCH (n) WITH n.made AS m RETURN {m: m} AS v, EXISTS { ({made: m}) } AS e",
+        "MATCH (n) WITH n.made AS m RETURN m, [(a {made: m})-->() | 1] AS l",
+        "MATCH (n) RETURN collect(DISTINCT n.made) AS l",
+        "MATCH (n) RETURN collect(n.made)[0].year AS l",
+        "MATCH (n) RETURN collect(n.made) AS l, n.made AS m",
+        "MATCH (n) WITH collect(n.made) AS l RETURN size([x IN l WHERE x > date()]) AS n",
+        "MATCH (n) WITH n.made AS m RETURN DISTINCT {m: m} AS v",
+        "MATCH (n) WITH n, n {.*} AS m RETURN m.made.year AS y, m",
         "MATCH (n) RETURN reverse(n.made)[0].year AS y",
     ],
 )
