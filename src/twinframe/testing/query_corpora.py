@@ -10,7 +10,12 @@ from typing import Any
 
 from twinframe.testing.null_corpora import NULLS
 from twinframe.testing.query_templates import build_each, build_filtered
-from twinframe.testing.shape_corpora import PATTERN_VALUES, PROJECTIONS, SPREADS
+from twinframe.testing.shape_corpora import (
+    ENTITY_LISTS,
+    PATTERN_VALUES,
+    PROJECTIONS,
+    SPREADS,
+)
 
 PARAMETERS: dict[str, Any] = {
     "i": 1,
@@ -573,6 +578,7 @@ CORPORA: dict[str, tuple[str, ...]] = {
     "composed": COMPOSED,
     "known": KNOWN,
     "pattern-values": PATTERN_VALUES,
+    "entity-lists": ENTITY_LISTS,
     "projections": PROJECTIONS,
     "spreads": SPREADS,
     "nulls": NULLS,

@@ -26,6 +26,40 @@ PATTERN_VALUES = tuple(
     )
 )
 """Patterns as values: how many matches there are, and the list of their paths."""
+ENTITY_LISTS = (
+    *build_each(
+        "MATCH p = (t)-[r]->(b) WITH t, collect(<e>) AS l RETURN t.$dtId AS i, size(l) AS n",
+        "MATCH p = (t)-[r:has {w: 1}]->(b) WITH collect(<e>) AS l RETURN l, l[0] AS f, l[-1] AS g",
+        "MATCH p = (t)-[r:has]->(b) WITH p, r, b ORDER BY r.$relationshipId WITH collect(<e>) AS l"
+        " RETURN l, head(l) AS h, last(l) AS z, tail(l) AS r, reverse(l) AS b, l[1..2] AS s",
+        "MATCH p = (t)-[r]->(b) WITH collect(<e>) AS l UNWIND l AS x RETURN x",
+        "MATCH p = (t)-[r:has]->(b) WITH b.s AS s, collect(<e>) AS l RETURN s, l ORDER BY s",
+        "MATCH (t) OPTIONAL MATCH p = (t)-[r:has {w: 1}]->(b) RETURN t.$dtId AS i, [<e>] AS l",
+        "MATCH (t) OPTIONAL MATCH p = (t)-[r:has {w: 1}]->(b) RETURN t.s AS s, collect(<e>) AS l",
+        "MATCH p = (t)-[r:has {w: 1}]->(b) RETURN [<e>, <e>] + <e> AS l, [<e>] + [<e>] AS m",
+        "MATCH p = (t)-[r:has {w: 1}]->(b) RETURN [<e>] = [<e>] AS v, head([<e>]) = <e> AS w",
+        "MATCH p = (t)-[r:has]->(b) RETURN [<e>] AS v, count(*) AS n",
+        "MATCH p = (t)-[r:has]->(b) RETURN DISTINCT [<e>] AS v",
+        "MATCH p = (t)-[r:has {w: 1}]->(b) RETURN collect(<e>) AS v UNION ALL"
+        " MATCH p = (t)-[r:has {w: 1}]->(b) RETURN collect(<f>) AS v",
+        "MATCH p = (t)-[r:has {w: 1}]->(b) RETURN [<e>] AS v UNION"
+        " MATCH p = (t)-[r:has {w: 1}]->(b) RETURN [<f>] AS v",
+        "MATCH p = (t)-[r:has {w: 1}]->(b) RETURN <e> IN [<f>] AS v, <e> IN [<e>, null] AS w",
+        "MATCH (t) RETURN head([p = (t)-[r:has]->(b:Room) | <e>]) AS h",
+        e=("b", "r", "p"),
+        f=("t", "r", "p", "b.x"),
+    ),
+    "MATCH p = (t)-->(b) WITH b, collect(p) AS l RETURN b.$dtId AS i, [q IN l | length(q)] AS n",
+    "MATCH p = (t)-[:has*1..2]->(b) WITH b, collect(p) AS l UNWIND l AS q RETURN b, nodes(q) AS n",
+    "MATCH (t)-[:has]->(b) WITH t, collect(b) AS l RETURN head(l).s AS s, [x IN l | x {.s}] AS m",
+    "MATCH (t)-[r:has]->() WITH t, collect(r) AS l RETURN head(l).w AS w, endNode(head(l)) AS e",
+    "MATCH (t) WITH head([(t)-[:has]->(b) | b]) AS h MATCH (h)-->(c) RETURN h, c",
+    "MATCH (t) WITH t ORDER BY t.$dtId DESC RETURN head(collect(t)) AS h, last(collect(t.s)) AS l",
+    "MATCH p = (t)-->(b) RETURN collect(DISTINCT p) AS l",
+    "MATCH p = shortestPath((a {$dtId: 'a'})-[*..3]->(b {$dtId: 'c'})) RETURN [p] AS l",
+    "RETURN head(null) AS h, last([]) AS l, head([null, 1]) AS n",
+)
+"""Lists of nodes, relationships and paths, and their elements."""
 PROJECTIONS = (
     *build_each(
         "MATCH (t) RETURN t.$dtId AS i, t {<e>} AS m",

@@ -44,6 +44,7 @@ class TestSparqlQueryEngine(QueryEngineContract):
             "composed": 0.24,
             "known": 0.12,
             "pattern-values": 0.75,
+            "entity-lists": 0.88,
             "projections": 1.0,
             "spreads": 1.0,
             "plain-spreads": 1.0,

@@ -59,6 +59,7 @@ _ORDERS = frozenset({"<", "<=", ">", ">="})
 _STRINGS = frozenset({"STARTS WITH", "ENDS WITH", "CONTAINS"})
 _LEARNT = _ORDERS | _STRINGS | {"="}
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
+_ENDS = {"head": "0", "last": "-1"}
 
 
 class ExpressionCompiler:
@@ -276,6 +277,11 @@ class ExpressionCompiler:
         if call.name in functions.TESTS:
             return self._compile_truth(call)
         arguments = [self.compile_term(each) for each in call.arguments]
+        if call.name in _ENDS:
+            if arguments[0].kinds == k.NULL:
+                return NULL_TERM
+            position = Term(k.INTEGER, _ENDS[call.name])
+            return self.extensions.compile_element(arguments[0], position, self._select)
         return functions.compile_call(call.name, arguments, self.extensions)
 
     # --- conditions -----------------------------------------------------------------------------

@@ -32,6 +32,7 @@ __all__ = [
     "NODE",
     "NULL",
     "NUMBER",
+    "ONE_ENTITY",
     "PATH",
     "RELATIONSHIP",
     "STRING",
@@ -44,6 +45,9 @@ __all__ = [
 
 ENTITIES: Final = NODE | RELATIONSHIP | PATH
 """Kinds that are passed as row ids, a path as a list of them."""
+
+ONE_ENTITY: Final = (NODE, RELATIONSHIP, PATH)
+"""Kinds of which a list has either one or none."""
 
 CLASSES: Final = (NUMBER, STRING, BOOLEAN, LIST, MAP, NODE, RELATIONSHIP, PATH)
 """Sets of kinds within which values can be equal."""

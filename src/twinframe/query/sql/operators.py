@@ -335,7 +335,7 @@ class PlanCompiler:
             check_path(term)
         if kinds & entities and not self._dialect.is_plain(kinds):
             raise CannotRun("The operator Union of a node or relationship with another type.")
-        if kinds & k.LIST and elements & entities and elements & ~entities:
+        if kinds & k.LIST and elements & entities and elements & ~k.NULL not in k.ONE_ENTITY:
             raise CannotRun("The operator Union of lists of different types.")
         if kinds & k.LIST and elements & entities and not self._dialect.is_plain(kinds):
             raise CannotRun("The operator Union of a list of nodes with another type.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from twinframe.query.algebra import AggregateKind
 from twinframe.query.engine import CannotRun
-from twinframe.query.sql import Carry, Term
+from twinframe.query.sql import Carry, Term, check_path
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.aggregate_functions import DEVIATIONS, PERCENTILES
 from twinframe_storage_sqlite.compiler.guards import render_trap
@@ -77,11 +77,8 @@ def compile_collect(term: Term, order_by: Sequence[str], carry: Carry, *, distin
         return Term(k.LIST, "json_group_array(1) FILTER (WHERE 0)")
     if term.kinds & k.FLOAT and not term.finite:
         raise CannotRun("collect() of computed floats.")
-    if (
-        (term.kinds & k.LIST and term.elements & k.ENTITIES)
-        or term.holds_entities
-        or (term.kinds & k.PATH)
-    ):
+    check_path(term)
+    if (term.kinds & k.LIST and term.elements & k.ENTITIES) or term.holds_entities:
         raise CannotRun("collect() of lists of nodes or relationships.")
     kept = f" FILTER (WHERE {carry(term.value)} IS NOT NULL)" if term.kinds & k.NULL else ""
     if distinct:
@@ -93,6 +90,8 @@ def compile_collect(term: Term, order_by: Sequence[str], carry: Carry, *, distin
 
 
 def _render_element(term: Term, carry: Carry) -> str:
+    if term.kinds & k.PATH:
+        return f"json({carry(term.value)})"
     if term.kinds & k.ENTITIES or not term.kinds & ~NATIVE:
         return carry(term.value)
     return f"json({carry(render_json(term))})"
@@ -100,6 +99,8 @@ def _render_element(term: Term, carry: Carry) -> str:
 
 def _render_distinct(term: Term, carry: Carry) -> str:
     known = term.kinds & ~k.NULL
+    if known == k.PATH:
+        raise CannotRun("collect(DISTINCT) of paths.")
     if known & k.ENTITIES or not known & ~NATIVE:
         return carry(term.value)
     if known == k.BOOLEAN:

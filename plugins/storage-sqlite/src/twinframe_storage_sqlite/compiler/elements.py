@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twinframe.query.engine import CannotRun
-from twinframe.query.sql import Select, Term
+from twinframe.query.sql import Select, Term, check_path
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.json_terms import NATIVE, render_item
@@ -74,6 +74,8 @@ def render_member(term: Term) -> str:
     """Render the argument of `json_group_array` or `json_insert` for the term: a row id, or
     JSON.
     """
+    if term.kinds & k.PATH:
+        return f"json({term.value})"
     if term.kinds & k.ENTITIES:
         return term.value
     if not term.kinds & ~(k.INTEGER | k.STRING | k.NULL):
@@ -89,9 +91,10 @@ def find_element_kinds(terms: Sequence[Term], reason: str) -> int:
     kinds = 0
     for term in terms:
         kinds |= term.kinds
+        check_path(term)
         if (term.kinds & k.LIST and term.elements & k.ENTITIES) or term.holds_entities:
             raise CannotRun(f"{reason} of lists or maps of nodes or relationships.")
-    if kinds & k.ENTITIES and kinds & ~k.NULL not in (k.NODE, k.RELATIONSHIP):
+    if kinds & k.ENTITIES and kinds & ~k.NULL not in k.ONE_ENTITY:
         raise CannotRun(f"{reason} of nodes or relationships and other values.")
     return kinds or k.NULL
 
@@ -135,6 +138,6 @@ def compile_collected(term: Term, select: Select) -> Term:
     native = bool(elements & k.ENTITIES) or (not elements & ~NATIVE and term.finite)
     cell = term.value if native else render_item(term)
     rows = select.render([f"{cell} AS v"])
-    item = "p.v" if native else "json(p.v)"
+    item = "p.v" if native and not elements & k.PATH else "json(p.v)"
     text = f"(SELECT json_group_array({item}) FROM ({rows}) AS p)"
     return Term(k.LIST, text, elements=elements, assumed=term.assumed)

@@ -14,8 +14,6 @@ from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.json_terms import read_as, render_unless_null
 from twinframe_storage_sqlite.compiler.lists import (
-    compile_head,
-    compile_last,
     compile_range,
     compile_reversed,
     compile_tail,
@@ -82,11 +80,9 @@ def _compile_is_empty(arguments: Sequence[Term]) -> Term:
 
 FUNCTIONS: Final[Mapping[str, Callable[[Sequence[Term]], Term]]] = {
     **SCALARS,
-    "head": compile_head,
     "isEmpty": _compile_is_empty,
     "keys": compile_keys,
     "labels": compile_labels_of,
-    "last": compile_last,
     "nodes": _build_parts("nodes", 0, k.NODE),
     "properties": compile_properties,
     "range": compile_range,

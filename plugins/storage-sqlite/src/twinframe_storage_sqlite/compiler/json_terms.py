@@ -108,6 +108,8 @@ def render_json(term: Term) -> str:
         return render_path_parts(term, "json(t.document)", "json(t.document)")
     if known == k.BOOLEAN:
         return f"CASE {term.value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+    if known == k.LIST and term.elements & k.PATH:
+        return render_paths(term, "json(t.document)", "json(t.document)")
     if known == k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
         absent = "json(coalesce(json(t.document), 'null'))"
         return render_entities(term, absent if term.elements & k.NULL else "json(t.document)")
@@ -132,6 +134,13 @@ def render_path_parts(term: Term, node: str, relationship: str) -> str:
     )
     group = f"json_group_array(json({part}) ORDER BY e.key)"
     return render_unless_null(term, f"(SELECT {group} FROM json_each({term.value}) AS e)")
+
+
+def render_paths(term: Term, node: str, relationship: str) -> str:
+    """Render the JSON array of a list of paths, each as `render_path_parts` has it."""
+    path = render_path_parts(Term(k.PATH | k.NULL, "l.value"), node, relationship)
+    paths = f"json_group_array(json({path}) ORDER BY l.key)"
+    return render_unless_null(term, f"(SELECT {paths} FROM json_each({term.value}) AS l)")
 
 
 def render_entities(term: Term, entity: str) -> str:

@@ -44,18 +44,14 @@ _LONGEST_RANGE = 10_000
 # --- one element --------------------------------------------------------------------------------
 
 
-def compile_element(subject: Term, position: Term, select: Select | None) -> Term:
+def compile_element(subject: Term, position: Term, select: Select) -> Term:
     """Compile `subject[position]` of a list: negative positions count from the end, outside is
     null.
-
-    Without a `select` to own them, nodes and relationships raise `CannotRun`.
     """
     index = read_integer(position, "a subscript")
     text = f"({read_list(subject, 'a subscript')} -> {index})"
     kinds = subject.elements | k.NULL
     if kinds & k.ENTITIES:
-        if select is None:
-            raise CannotRun("An element of a list of nodes or relationships.")
         value = f"({subject.value} ->> {index})"
         select.mark_optional(value)
         return Term(kinds, value, owner=select)
@@ -63,16 +59,6 @@ def compile_element(subject: Term, position: Term, select: Select | None) -> Ter
         value = f"({read_list(subject, 'a subscript')} ->> {index})"
         return Term(kinds, value, finite=True, assumed=True)
     return replace(build_json_term(text, kinds), finite=True, assumed=True)
-
-
-def compile_head(arguments: Sequence[Term]) -> Term:
-    """`head(list)`."""
-    return compile_element(arguments[0], Term(k.INTEGER, "0"), None)
-
-
-def compile_last(arguments: Sequence[Term]) -> Term:
-    """`last(list)`."""
-    return compile_element(arguments[0], Term(k.INTEGER, "-1"), None)
 
 
 # --- parts --------------------------------------------------------------------------------------
@@ -124,6 +110,8 @@ def compile_reversed(term: Term) -> Term:
 
 
 def _render_copied(term: Term, alias: str) -> str:
+    if term.elements & k.PATH:
+        return f"json({alias}.value)"
     if term.elements & k.ENTITIES or not term.elements & ~NATIVE:
         return f"{alias}.value"
     return f"json({render_element(alias)})"
@@ -148,7 +136,7 @@ def compile_concatenation(left: Term, right: Term) -> Term:
     elements = 0
     for term in (left, right):
         elements |= term.elements if _is_list(term) else find_element_kinds([term], "A list")
-    if elements & k.ENTITIES and elements & ~k.NULL not in (k.NODE, k.RELATIONSHIP):
+    if elements & k.ENTITIES and elements & ~k.NULL not in k.ONE_ENTITY:
         raise CannotRun("The operator + of lists of different types.")
     if _is_list(left) and not _is_list(right):
         value = _render_append(left, right)

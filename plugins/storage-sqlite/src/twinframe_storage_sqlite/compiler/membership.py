@@ -60,7 +60,7 @@ def compile_in_list(
         members = Term(k.LIST | k.NULL, f"{array} {other}", assumed=True)
     if members.kinds & ~(k.LIST | k.NULL):
         raise CannotRun("The operator IN over a value that is no list.")
-    if members.elements & (k.NODE | k.RELATIONSHIP):
+    if members.elements & k.ENTITIES:
         raise CannotRun("The operator IN over a list of nodes or relationships.")
     test = _compile_in_json(item, members, bindings, dialect, wanted=wanted)
     return render_whole(test, item, members, dialect)

@@ -32,6 +32,7 @@ from twinframe_storage_sqlite.compiler.json_terms import (
     render_entities,
     render_json,
     render_path_parts,
+    render_paths,
 )
 
 # --- JSON ---------------------------------------------------------------------------------------
@@ -89,7 +90,9 @@ def build_column(term: Term) -> Column | None:
     known = term.kinds & ~k.NULL
     if known == k.PATH:
         return _build_path(term)
-    if known == k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
+    if known == k.LIST and term.elements & k.PATH:
+        return _build_path_list(term)
+    if known == k.LIST and term.elements & k.ENTITIES:
         return _build_entity_list(term)
     return _build_map(term) if term.holds_entities else None
 
@@ -122,10 +125,23 @@ def _render_array(cells: Sequence[str]) -> str:
     return f"json_array({', '.join(cells)})"
 
 
-def _decode_path(cells: Sequence[Any], labels: LabelSets) -> Value:
+def _build_path_list(term: Term) -> Column:
+    node, relationship = list_node_cells("t", DIALECT), list_relationship_cells("t", DIALECT)
+    text = render_paths(term, _render_array(node), _render_array(relationship))
+    return Column((text,), _decode_paths)
+
+
+def _decode_paths(cells: Sequence[Any], labels: LabelSets) -> Value:
     if cells[0] is None:
         return None
-    parts = orjson.loads(cells[0])
+    return [parts and _build_path_of(parts, labels) for parts in orjson.loads(cells[0])]
+
+
+def _decode_path(cells: Sequence[Any], labels: LabelSets) -> Value:
+    return None if cells[0] is None else _build_path_of(orjson.loads(cells[0]), labels)
+
+
+def _build_path_of(parts: list[Any], labels: LabelSets) -> Path:
     nodes = (Node(dt_id, document, labels[model]) for dt_id, model, document in parts[::2])
     return Path(tuple(nodes), tuple(Relationship(*found) for found in parts[1::2]))
 
