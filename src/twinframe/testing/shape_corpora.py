@@ -16,6 +16,9 @@ PATTERN_VALUES = tuple(
         "MATCH (t) RETURN t.$dtId AS i, <p> + [1] AS l, reverse(<p>)[0] AS h, [<p>, 1] AS m",
         "MATCH (t) RETURN t.$dtId AS i, NOT <p> AS v, CASE WHEN <p> THEN 1 ELSE 2 END AS w",
         "MATCH (t) WHERE <p> = (t.x = 1) RETURN t",
+        "MATCH (t) RETURN size(<p>) > 0 AS a, 1 > size(<p>) AS b, size(<p>) <= 0.0 AS c, t.s AS s",
+        "MATCH (t) WHERE 0 = size(<p>) OR 0 <> size(<p>) AND size(<p>) < 3 RETURN t.$dtId AS i",
+        "MATCH (t) WHERE size([<p> | t]) >= 1 AND NOT isEmpty([<p> | 1]) RETURN t.$dtId AS i",
         "MATCH (t) WHERE CASE t.x WHEN 1 THEN <p> ELSE t.x IS NULL END RETURN t",
         "MATCH (t) RETURN any(p IN <p> WHERE length(p) > 1) AS v, all(y IN [1] WHERE <p>) AS w",
         p=(

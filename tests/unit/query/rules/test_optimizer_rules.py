@@ -38,7 +38,9 @@ from twinframe.query.algebra import (
     Unit,
 )
 from twinframe.query.evaluate.engine import run
+from twinframe.query.language import parse_query
 from twinframe.query.plan.optimize import optimize
+from twinframe.query.render import render_expression
 from twinframe.query.rules import RULES
 from twinframe.query.rules.apply_into_source import move_apply_into_source
 from twinframe.query.rules.equality_into_pattern import move_equality_into_pattern
@@ -72,6 +74,37 @@ def test_a_folded_literal_keeps_its_type() -> None:
     folded = fold_constants(Project(Unit(), (("x", op(1.0, "+", 1)), ("y", op(1, "=", 1)))))
     assert isinstance(folded, Project)
     assert [type(one.value) for _, one in folded.items if isinstance(one, Literal)] == [float, bool]
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("size((a)-->()) > 0", "exists"),
+        ("0 < size((a)-->())", "exists"),
+        ("COUNT { (a)-->() } >= 1.0", "exists"),
+        ("COUNT { (a)-->() } <> 0", "exists"),
+        ("size([(a)-->(b) | b]) > 0", "exists"),
+        ("size((a)-->()) = 0", "(NOT exists"),
+        ("1 > size((a)-->())", "(NOT exists"),
+        ("0 >= size((a)-->())", "(NOT exists"),
+        ("isEmpty((a)-->())", "(NOT exists"),
+        ("size([(a)-->(b) | 1])", "count"),
+        ("size([(a)-->(b) | b.x])", "size(collect b.x"),
+        ("isEmpty([(a)-->(b) | b.x / 0])", "isEmpty(collect"),
+        ("size((a)-->()) > 1", "(count"),
+        ("size((a)-->()) >= 0", "(count"),
+        ("size((a)-->()) = false", "(count"),
+        ("size((a)-->()) + 0", "(count"),
+        ("size((a)-->()) IN [0]", "(count"),
+    ],
+)
+def test_a_count_of_matches_is_a_test_where_one_match_decides(text: str, becomes: str) -> None:
+    query = parse_query(f"MATCH (a) RETURN {text} AS v").query
+    root = optimize(query).root
+    assert isinstance(root, Project)
+    assert render_expression(root.items[0][1]).startswith(becomes)
+    found, expected = (list(run(one, build_building(), {})) for one in (optimize(query), query))
+    assert found == expected
 
 
 def test_a_filter_moves_into_the_match_below_but_not_into_an_optional_one() -> None:
