@@ -60,6 +60,7 @@ class TestPostgresQueryEngine(QueryAnswers, GeneratedQueries):
             "composed": 0.77,
             "known": 0.83,
             "pattern-values": 0.42,
+            "computed": 1.0,
             "entity-lists": 1.0,
             "projections": 1.0,
             "spreads": 0.89,

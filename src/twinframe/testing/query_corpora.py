@@ -11,6 +11,7 @@ from typing import Any
 from twinframe.testing.null_corpora import NULLS
 from twinframe.testing.query_templates import build_each, build_filtered
 from twinframe.testing.shape_corpora import (
+    COMPUTED,
     ENTITY_LISTS,
     PATTERN_VALUES,
     PROJECTIONS,
@@ -578,6 +579,7 @@ CORPORA: dict[str, tuple[str, ...]] = {
     "composed": COMPOSED,
     "known": KNOWN,
     "pattern-values": PATTERN_VALUES,
+    "computed": COMPUTED,
     "entity-lists": ENTITY_LISTS,
     "projections": PROJECTIONS,
     "spreads": SPREADS,

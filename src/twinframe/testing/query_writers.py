@@ -21,12 +21,12 @@ LEAVES = (
 )
 OPERATORS = (
     *("=", "<>", "<", "<=", ">", ">=", "AND", "OR", "XOR", "+", "-", "*", "/", "%", "IN"),
-    *("STARTS WITH", "ENDS WITH", "CONTAINS", "AND", "OR", "=", "<"),
+    *("STARTS WITH", "ENDS WITH", "CONTAINS", "AND", "OR", "=", "<", "^"),
 )
 FUNCTIONS = (
     *("is_string", "is_null", "is_defined", "is_number", "is_primitive", "size", "head", "last"),
     *("tail", "reverse", "toUpper", "trim", "toString", "toInteger", "toFloat", "abs", "round"),
-    *("sqrt", "floor", "sign", "keys", "exists", "isEmpty", "-", "properties"),
+    *("sqrt", "floor", "sign", "keys", "exists", "isEmpty", "-", "properties", "exp", "log", "cot"),
 )
 TEMPLATES = (
     *(("({0} {op} {1})",) * 13),
@@ -35,6 +35,7 @@ TEMPLATES = (
     *("CASE {0} WHEN {1} THEN {2} END", "[{0}, {1}]", "{{k: {0}, x: {1}}}", "({0}).k"),
     *("({0})[{1}]", "({0})[{1}..{2}]", "replace({0}, {1}, {2})", "left({0}, {1})"),
     *("right({0}, {1})", "substring({0}, {1})", "range({0}, {1})", "array_contains({0}, {1})"),
+    *("round({0}, {1})", "split({0}, {1})", "toLower({0}) CONTAINS {1}"),
     *("a {{.x, k: {0}, .`a b`}}", "b {{.*, x: {0}, y: {1}}}", "[(a)-->(b), {0}]"),
 )
 BINDING = {

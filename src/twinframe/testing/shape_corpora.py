@@ -29,6 +29,29 @@ PATTERN_VALUES = tuple(
     )
 )
 """Patterns as values: how many matches there are, and the list of their paths."""
+COMPUTED = tuple(
+    build_each(
+        "MATCH (t) RETURN t.$dtId AS i, <f> AS v",
+        "MATCH (t) WHERE t.x < 100 RETURN t.$dtId AS i, <f> AS v",
+        "MATCH (t) WHERE <f> IS NOT NULL RETURN count(*) AS n",
+        "MATCH (t) OPTIONAL MATCH (t)-[:has]->(b) WITH b AS t RETURN <f> AS v, count(*) AS n",
+        f=(
+            *("toUpper(t.s)", "toLower(t.s) CONTAINS 'É'", "trim(t.s + ' \u00a0')", "lTrim(t.s)"),
+            *("split(t.s, 'o')", "split(t.s, '')", "split(t.s, t.s)[0]", "size(split(t.s, '\0'))"),
+            *("t.x ^ 2", "2 ^ t.x", "(-8) ^ t.x", "0 ^ (0 - t.x)", "round(t.x, 1)", "t.x ^ null"),
+            *("round(2.345, 2)", "round(t.x, -1)", "round(t.x, 1.5)", "round(t.x, null)"),
+            *(f"{name}(t.x)" for name in ("exp", "log", "log10", "sin", "tan", "cot", "asin")),
+            *(
+                "log(size(t.s))",
+                "exp(size(t.s) * 400)",
+                "degrees(t.x)",
+                "haversin(0.5)",
+                "log(null)",
+            ),
+        ),
+    )
+)
+"""Functions of strings and numbers that a store may not have itself."""
 ENTITY_LISTS = (
     *build_each(
         "MATCH p = (t)-[r]->(b) WITH t, collect(<e>) AS l RETURN t.$dtId AS i, size(l) AS n",

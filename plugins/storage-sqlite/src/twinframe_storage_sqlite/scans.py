@@ -16,6 +16,7 @@ from twinframe.query.evaluate.labels import compile_labels, find_label_names
 from twinframe.query.reader import GraphReader, Hop
 from twinframe.storage.cpu_scheduler import CpuScheduler
 from twinframe_storage_sqlite.aggregate_functions import add_aggregate_functions
+from twinframe_storage_sqlite.scalar_functions import add_scalar_functions
 from twinframe_storage_sqlite.statements import Row, SqlValue, StatementRunner
 
 _ALL = """
@@ -75,6 +76,7 @@ class GraphScans(StatementRunner, GraphReader):
     def __init__(self, connection: apsw.Connection, scheduler: CpuScheduler | None = None) -> None:
         super().__init__(connection, scheduler)
         add_aggregate_functions(connection)
+        add_scalar_functions(connection)
         self._labels: LabelSets = {}
         self._labels_version = -1
 

@@ -35,6 +35,7 @@ class TestSqliteQueryEngine(QueryEngineContract):
             "composed": 0.47,
             "known": 0.06,
             "pattern-values": 0.09,
+            "computed": 0.47,
             "entity-lists": 0.42,
             "projections": 0.11,
             "spreads": 0.42,

@@ -58,7 +58,7 @@ CompileSubplan = Callable[[Subplan, Select], Term]
 _ORDERS = frozenset({"<", "<=", ">", ">="})
 _STRINGS = frozenset({"STARTS WITH", "ENDS WITH", "CONTAINS"})
 _LEARNT = _ORDERS | _STRINGS | {"="}
-_ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "^"})
 _ENDS = {"head": "0", "last": "-1"}
 
 

@@ -113,7 +113,7 @@ class Extensions:
     # --- numbers and functions ------------------------------------------------------------------
 
     def compile_arithmetic(self, left: Term, operator: str, right: Term) -> Term:
-        """`left + right` and the same for `- * / %`."""
+        """`left + right` and the same for `- * / % ^`."""
         decline(f"The operator {operator}")
 
     def compile_minus(self, operand: Term) -> Term:

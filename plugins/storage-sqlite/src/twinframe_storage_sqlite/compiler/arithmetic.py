@@ -14,13 +14,16 @@ from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.json_terms import NATIVE, read_as
 from twinframe_storage_sqlite.compiler.lets import build_let
 from twinframe_storage_sqlite.compiler.lists import compile_concatenation
+from twinframe_storage_sqlite.compiler.scalars import compile_power
 
 _LONG_OPERANDS = 400
 """The number of characters of SQL above which operands are computed once and named."""
 
 
 def compile_arithmetic(left: Term, operator: str, right: Term) -> Term:
-    """Compile `left + right` and the same for `- * / %`."""
+    """Compile `left + right` and the same for `- * / % ^`."""
+    if operator == "^":
+        return compile_power(left, right)
     if operator == "+" and (_is_list(left) or _is_list(right)):
         return compile_concatenation(left, right)
     if operator == "+" and (left.kinds | right.kinds) & k.STRING:

@@ -1,7 +1,7 @@
 """Compiles the functions of numbers and strings that SQLite computes exactly as Cypher does.
 
-Where only some values agree, the others are traps: text beyond ASCII for letter case and white
-space, NUL characters for positions, text for conversions to numbers.
+Where only some values agree, the others are traps (NUL characters for positions, text for
+conversions to numbers) or go to a function of the connection (text beyond ASCII).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from twinframe_storage_sqlite.compiler.guards import render_retreat, render_trap
 from twinframe_storage_sqlite.compiler.json_terms import read_as
 from twinframe_storage_sqlite.compiler.lets import build_let
 from twinframe_storage_sqlite.compiler.strings import render_long
+from twinframe_storage_sqlite.scalar_functions import MATHEMATICAL, render_call
 
 Compile = Callable[[Sequence[Term]], Term]
 
@@ -52,9 +53,46 @@ _round = _build_number("round", k.FLOAT, _ROUND)
 
 
 def _compile_round(arguments: Sequence[Term]) -> Term:
-    if len(arguments) > 1:
-        raise CannotRun("round() to decimals.")
-    return _round(arguments)
+    if len(arguments) == 1:
+        return _round(arguments)
+    return _compile_numbers("round()", "round", arguments, read_integer(arguments[1], "round()"))
+
+
+def compile_power(left: Term, right: Term) -> Term:
+    """`left ^ right`, always a float."""
+    exponent = read_as(right, k.NUMBER, "the operator ^")
+    return _compile_numbers("the operator ^", "power", (left, right), exponent)
+
+
+def _compile_numbers(reason: str, name: str, arguments: Sequence[Term], second: str) -> Term:
+    """Compile a function of the connection of a number and `second`."""
+    if any(term.kinds == k.NULL for term in arguments):
+        check_droppable(*arguments)
+        return NULL_TERM
+    let = build_let(read_as(arguments[0], k.NUMBER, reason), second)
+    a, b = let.names
+    # NOTE: a sum, because OR would not compute one side where the other one is null.
+    value = f"CASE WHEN ({a} IS NULL) + ({b} IS NULL) = 0 THEN {render_call(name, a, b)} END"
+    nullable = (arguments[0].kinds | arguments[1].kinds) & k.NULL
+    return Term(k.FLOAT | nullable, let.wrap(value), assumed=True)
+
+
+def _build_call(name: str) -> Compile:
+    """Build a function of the connection of one number."""
+    call = render_call(name, "{0}")
+    return _build_number(name, k.FLOAT, f"CASE WHEN {{0}} IS NOT NULL THEN {call} END")
+
+
+def _compile_split(arguments: Sequence[Term]) -> Term:
+    if any(term.kinds == k.NULL for term in arguments):
+        check_droppable(*arguments)
+        return NULL_TERM
+    let = build_let(*(read_as(each, k.STRING, "split()") for each in arguments))
+    text, mark = let.names
+    call = render_call("split", text, mark)
+    value = f"CASE WHEN ({text} IS NULL) + ({mark} IS NULL) = 0 THEN {call} END"
+    nullable = (arguments[0].kinds | arguments[1].kinds) & k.NULL
+    return Term(k.LIST | nullable, let.wrap(value), elements=k.STRING, assumed=True)
 
 
 _NEGATIVE = render_trap("a root of a negative number").replace("{}", "{{}}")
@@ -63,18 +101,8 @@ _NEGATIVE = render_trap("a root of a negative number").replace("{}", "{{}}")
 # --- strings ------------------------------------------------------------------------------------
 
 
-def _render_plain(text: str, found: str, reason: str) -> str:
-    """Render `found` if the string `text` is ASCII without NUL; else a trap."""
-    # NOTE: `length` counts characters up to a NUL, `octet_length` all bytes.
-    trap = render_trap(reason)
-    return (
-        f"CASE WHEN length({text}) = octet_length({text}) THEN {found}"
-        f" WHEN {text} IS NOT NULL THEN {trap} END"
-    )
-
-
 def _build_plain(name: str, template: str) -> Compile:
-    """Build a function of one string that SQLite computes for ASCII."""
+    """Build a function of one string that SQLite computes for ASCII, and the connection else."""
 
     def compile_one(arguments: Sequence[Term]) -> Term:
         term = arguments[0]
@@ -82,7 +110,11 @@ def _build_plain(name: str, template: str) -> Compile:
             return NULL_TERM
         let = build_let(read_as(term, k.STRING, f"{name}()"))
         text = let.names[0]
-        value = let.wrap(_render_plain(text, template.format(text), f"{name}() beyond ASCII"))
+        # NOTE: `length` counts characters up to a NUL, `octet_length` all bytes.
+        value = let.wrap(
+            f"CASE WHEN length({text}) = octet_length({text}) THEN {template.format(text)}"
+            f" WHEN {text} IS NOT NULL THEN {render_call(name, text)} END"
+        )
         return Term(k.STRING | term.kinds & k.NULL, value, assumed=True)
 
     return compile_one
@@ -200,6 +232,7 @@ _TO_FLOAT = {
 }
 
 SCALARS: Mapping[str, Compile] = {
+    **{name: _build_call(name) for name in MATHEMATICAL},
     "abs": _build_number("abs", None, "abs({0})"),
     "sign": _build_number("sign", k.INTEGER, "sign({0})"),
     "ceil": _build_number("ceil", k.FLOAT, "ceil(CAST({0} AS REAL)) + 0.0"),
@@ -219,6 +252,7 @@ SCALARS: Mapping[str, Compile] = {
     "left": _build_part("left", "substr({0}, 1, {1})"),
     "right": _build_part("right", "substr({0}, max(length({0}) - {1}, 0) + 1)"),
     "replace": _compile_replace,
+    "split": _compile_split,
     "toString": _build_conversion("toString", k.STRING, _TO_STRING),
     "toInteger": _build_conversion("toInteger", k.INTEGER, _TO_INTEGER),
     "toFloat": _build_conversion("toFloat", k.FLOAT, _TO_FLOAT),
