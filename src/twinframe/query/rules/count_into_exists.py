@@ -42,7 +42,7 @@ _MIRRORED: Final[Mapping[BinaryOperator, BinaryOperator]] = {
 }
 
 
-def turn_count_into_exists(operator: Operator) -> Operator:
+def replace_counts_by_exists(operator: Operator) -> Operator:
     """Return the operator with every such count or list in its own expressions replaced."""
     return rewrite_own(operator, lambda one: rewrite_expression(one, _rewrite))
 
