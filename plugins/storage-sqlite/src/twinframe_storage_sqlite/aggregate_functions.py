@@ -25,8 +25,8 @@ PERCENTILES: Final[Mapping[AggregateKind, str]] = {
 """Functions of a number, a fraction of 0 to 1, and whether equal numbers count once."""
 
 _FLAGS: Final = apsw.SQLITE_DETERMINISTIC | apsw.SQLITE_DIRECTONLY
-_MOST_NUMBERS: Final = 2_000_000
-"""SEC: 64 MB, which no limit of SQLite counts; the evaluator counts what it keeps."""
+_MOST_NUMBERS: Final = 1_000_000
+"""SEC: 32 MB, which no limit of SQLite counts; the evaluator counts what it keeps."""
 
 
 def add_aggregate_functions(connection: apsw.Connection) -> None:

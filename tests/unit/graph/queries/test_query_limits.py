@@ -93,11 +93,11 @@ def test_the_nesting_of_a_text_is_bounded(rooms: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "MATCH (a), (b), (c) RETURN sin(size(a.name)) AS n, b.name AS m ORDER BY n, m",
-        "MATCH (a), (b), (c) RETURN size(collect(sin(size(a.name)))) AS n",
-        "MATCH (a), (b), (c) RETURN DISTINCT a.name, b.name, c.name, sin(size(a.name)) AS s",
-        "MATCH (a), (b), (c) RETURN a.name, b.name, c.name, sum(sin(size(a.name))) AS s",
-        "UNWIND [1000] AS x WITH range(1, x) AS l RETURN sin(size(l)) AS n",
+        "MATCH (a), (b), (c) RETURN atan2(size(a.name), 1) AS n, b.name AS m ORDER BY n, m",
+        "MATCH (a), (b), (c) RETURN size(collect(atan2(size(a.name), 1))) AS n",
+        "MATCH (a), (b), (c) RETURN DISTINCT a.name, b.name, c.name, atan2(size(a.name), 1) AS s",
+        "MATCH (a), (b), (c) RETURN a.name, b.name, c.name, sum(atan2(size(a.name), 1)) AS s",
+        "UNWIND [1000] AS x WITH range(1, x) AS l RETURN atan2(size(l), 1) AS n",
     ],
 )
 def test_what_the_evaluator_holds_is_bounded(rooms: Any, text: str) -> None:
