@@ -88,3 +88,26 @@ def test_a_value_beyond_sql_is_declined_while_running_and_never_answered(
         ("UNWIND $l AS i RETURN sum(i)", "A sum of integers does not fit into 64 bits."),
     ):
         assert query_law.check(text, parameters={"l": [2**63 - 1, 1]}).declined == reason
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {},
+        {"x": 1.50, "s": "a"},
+        {"s": "$5", "x": 1},
+        {"part": {"$metadata": {"$lastUpdateTime": "2026"}, "x": 1}, "s": "a"},
+        {"list": [{"$k": 1}], "k\"$": None, "": 2},
+    ],
+)  # fmt: skip
+def test_properties_are_all_members_without_a_dollar_sign_however_deep_others_have_one(
+    own: dict[str, Any], query_law: QueryLaw
+) -> None:
+    twins = [("a", "dtmi:ex:Room;1", own)]
+    with query_law.open(twins, [("a", "has", "a", own)]) as graph:
+        for text in (
+            "MATCH (t)-[r]->() RETURN properties(t) AS p, properties(r) AS q",
+            "MATCH (t)-[r]->() RETURN t {.*, s: 'new'} AS p, r {.*, .$targetId} AS q",
+            "MATCH (t) OPTIONAL MATCH (t)-[r:nope]->(u) RETURN properties(u) AS p, r {.*} AS q",
+        ):
+            assert query_law.check(text, graph).declined is None

@@ -31,6 +31,11 @@ from twinframe_storage_sqlite.json_paths import render_path
 
 _MOST_ENTRIES = 100
 _OWN = "substr(e.key, 1, 1) <> '$'"
+_SYSTEM = {
+    k.NODE: ("$dtId", "$etag", "$metadata"),
+    k.RELATIONSHIP: ("$relationshipId", "$sourceId", "$targetId", "$relationshipName", "$etag"),
+}
+"""The members of a document that are no properties."""
 
 
 def build_map(entries: tuple[tuple[str, Term], ...]) -> Term:
@@ -108,7 +113,17 @@ def compile_properties(arguments: Sequence[Term]) -> Term:
         value = _read_map(term, "properties()")
         return Term(k.MAP | term.kinds & k.NULL, value, assumed=True)
     group = f"json_group_object(e.key, json({render_element('e')}) ORDER BY e.id)"
-    return _compile_members(term, "properties()", group, k.MAP, k.JSON)
+    found = _compile_members(term, "properties()", group, k.MAP, k.JSON)
+    known = term.kinds & ~k.NULL
+    if known not in _SYSTEM:
+        return found
+    # PERF: 3 us a twin instead of 13. A member within that begins with a dollar sign, such as a
+    # component's `$metadata`, or a text that does, takes the long way.
+    paths = ", ".join(render_path((name,)) for name in _SYSTEM[known])
+    let = build_let(f"json_remove({read_table(term)}.document, {paths})")
+    rest = let.names[0]
+    value = f"CASE WHEN instr({rest}, '\"$') THEN {found.value} ELSE {rest} END"
+    return replace(found, value=let.wrap(value))
 
 
 def _compile_members(term: Term, name: str, group: str, kind: int, elements: int) -> Term:
