@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 import orjson
@@ -36,9 +37,23 @@ STRUCTURAL = (
     "MATCH (t) WHERE t.$dtId IN ['a', 'b', 'zz'] AND t:Space RETURN DISTINCT t",
     "MATCH (t) RETURN t.$metadata.$model AS m, count(*) AS n ORDER BY m LIMIT 9",
     "MATCH (t) WHERE EXISTS { (t)-[:has]->(:Room) } RETURN t",
+    "MATCH (t:`dtmi:ex:Space;1`) RETURN t.$dtId AS i",
+    "MATCH (t:`dtmi:ex:Room;1`)-[:has]->(u) RETURN t.$dtId AS t, u",
+    "MATCH (t) WHERE EXISTS { (t)-[:has]->(:`dtmi:ex:Room;1`) } RETURN t",
+    "MATCH (t) OPTIONAL MATCH (t)-[:has]->(u:`dtmi:ex:Space;1`) RETURN t, u",
+    "MATCH (t:`dtmi:ex:deep:Hall;1`|Sensor) RETURN count(*) AS n",
+    "MATCH (t:`dtmi:nope;1`) RETURN t",
 )
 """What any SPARQL server should do right: patterns, ids and counts."""
 
+WALKS = tuple(
+    f"{match} WHERE EXISTS {{ {walk} }} RETURN a.$dtId AS a, b.$dtId AS b"
+    for match, walk in product(
+        ("MATCH (a)-[:has]->(b)", "MATCH (a), (b)", "MATCH (a:`dtmi:ex:Space;1`)-->(b)"),
+        ("(b)-[:has*0..]->(a)", "(a)-[:has*]->(b)", "(a)-[:has|feeds*0..]-(b)"),
+    )
+)
+"""Walks of any length between known ends."""
 
 TWINS = orjson.loads(orjson.dumps(ODD_TWINS).replace(rb"\u0000", b""))
 """NOTE: Virtuoso takes no text with the character U+0000."""
@@ -95,6 +110,14 @@ def test_patterns_ids_and_counts_are_compiled_for_every_server(
     law, graph = server_law
     answers = {text: law.check(text, graph).declined for text in STRUCTURAL}
     assert not any(answers.values()), answers
+
+
+@pytest.mark.parametrize("text", WALKS)
+def test_a_walk_of_any_length_is_answered_as_the_evaluator_does_or_declined(
+    text: str, server_law: tuple[QueryLaw, LawGraph]
+) -> None:
+    law, graph = server_law
+    law.check(text, graph)
 
 
 @pytest.mark.parametrize("name", ["virtuoso", "oxigraph_server"])

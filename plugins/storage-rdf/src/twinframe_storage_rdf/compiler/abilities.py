@@ -38,6 +38,9 @@ KEYS: Final = "an order of ids"
 JOINS: Final = "a join of values"
 """The engine joins a VALUES of scalars by term: an integer is no double and a number no string."""
 
+PATHS: Final = "path *"
+"""The engine follows paths of no step or more, also between two known ends."""
+
 _VALUES: Final = {k.BOOLEAN: "a boolean", k.INTEGER: "an integer", k.FLOAT: "a double"}
 """Values that an engine must return as they were stored or computed when they are a result."""
 

@@ -1,7 +1,8 @@
 """Compiles label expressions and model membership to conditions on a twin's interface.
 
-A single DTMI becomes a property path up the hierarchy. Engines make slow plans of other
-expressions, so the evaluator finds the interfaces that satisfy them when the query runs.
+A single DTMI becomes a property path up the hierarchy, where the engine is exact about paths. For
+other engines, and for other expressions, of which engines make slow plans, the evaluator finds the
+interfaces that satisfy them when the query runs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from twinframe.query.evaluate.functions.digitaltwins import is_of_model
 from twinframe.query.evaluate.labels import compile_labels, find_label_names
 from twinframe.query.render import render_labels as render_label_text
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.compiler.abilities import NARROW
+from twinframe_storage_rdf.compiler.abilities import NARROW, PATHS
 from twinframe_storage_rdf.compiler.bindings import (
     MEMBERS,
     ROWS,
@@ -46,7 +47,11 @@ def add_labels(labels: LabelExpression, node: str, group: Group) -> None:
     statement = group.statement
     # PERF: before the triples of the twin: engines that keep the order of patterns would otherwise
     # walk the hierarchy once per twin.
-    if isinstance(labels, LabelName) and labels.name.startswith("dtmi:"):
+    if (
+        isinstance(labels, LabelName)
+        and labels.name.startswith("dtmi:")
+        and statement.abilities.has(PATHS)
+    ):
         iri = Source(None, statement.names.build_model_iri(labels.name))
         # SPEC: SPARQL 1.1 section 18.4: a path of any length gives each end once.
         group.heads.append(f"{model} {_HEIR} {statement.bindings.bind(iri, render_resource)} .")
