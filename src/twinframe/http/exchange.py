@@ -14,7 +14,7 @@ from twinframe.access.gate import Gate
 from twinframe.access.permissions import Caller
 from twinframe.http.errors import BodyTooLarge, ClientDisconnected, UnsupportedMediaType
 from twinframe.http.paths import Target
-from twinframe.http.whole_answer import DONE, find_cycle, is_whole, write_whole
+from twinframe.http.whole_answer import DONE, find_cycle, is_whole, take_whole, write_whole
 from twinframe.runtime.memory import Hold
 
 Message = MutableMapping[str, Any]
@@ -221,6 +221,10 @@ class Exchange:
             raise BodyTooLarge(self._body_limit, self._body_setting)
         self._begun = True
         body: bytes | bytearray = b""
+        if self._cycle is not None and (found := take_whole(self._cycle)) is not None:
+            if len(found) > self._body_limit:
+                raise BodyTooLarge(self._body_limit, self._body_setting)
+            return found
         while True:
             message = await self._receive()
             if message["type"] == "http.disconnect":

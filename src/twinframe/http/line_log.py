@@ -7,7 +7,9 @@ if lines come faster than they can be written, the newest are dropped and counte
 from __future__ import annotations
 
 import contextlib
+import os
 import select
+import stat
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -98,7 +100,8 @@ class LineLog(Generic[Entry]):
         # NOTE: written past the buffer, which would join the pieces again.
         stream: BinaryIO = getattr(self._stream, "raw", self._stream)
         try:
-            stream.writelines(split_lines(b"".join(pieces), _WHOLE_BYTES))
+            text = b"".join(pieces)
+            stream.writelines([text] if _is_file(stream) else split_lines(text, _WHOLE_BYTES))
         except (OSError, ValueError):  # the stream is closed: the error cannot be reported
             pieces.clear()
 
@@ -114,6 +117,18 @@ class LineLog(Generic[Entry]):
         return b"".join(lines)
 
 
+def _is_file(stream: BinaryIO) -> bool:
+    """Return whether a stream writes to a regular file, where any write stays together.
+
+    PERF: a write of each few lines takes the interpreter from the event loop each time: 4 us a line
+    instead of 1.
+    """
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except OSError:  # it has no descriptor, as a stream in memory
+        return False
+
+
 def split_lines(text: bytes, most: int) -> Iterator[bytes]:
     """Yield lines in pieces of at most `most` bytes; a longer line is a piece of its own."""
     start = 0
@@ -127,7 +142,13 @@ def split_lines(text: bytes, most: int) -> Iterator[bytes]:
 def render_moment(moment: float) -> str:
     """Return the seconds since the epoch in the form `2024-01-31T12:00:00.123Z`."""
     second = int(moment)
-    return f"{_render_second(second)}.{int((moment - second) * 1000):03d}Z"
+    return _render_millisecond(second, int((moment - second) * 1000))
+
+
+@lru_cache(maxsize=64)
+def _render_millisecond(second: int, millisecond: int) -> str:
+    # PERF: a busy worker writes many lines in one.
+    return f"{_render_second(second)}.{millisecond:03d}Z"
 
 
 @lru_cache(maxsize=4)

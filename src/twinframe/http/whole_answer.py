@@ -1,4 +1,4 @@
-"""Fast path that writes a complete answer, head and body, to the connection in one piece.
+"""Fast paths for a request's body that is there, and for an answer that is written in one piece.
 
 PERF: uvicorn takes an answer as two events, checks each header with two regular expressions and
 writes twice. With one write and one check of the head, a worker spends 36 us on a GET of a twin
@@ -37,6 +37,24 @@ def find_cycle(send: object) -> RequestResponseCycle | None:
     """Return uvicorn's record of the exchange of an ASGI `send`, if it is of the known kind."""
     owner = getattr(send, "__self__", None)
     return owner if type(owner) is RequestResponseCycle else None
+
+
+def take_whole(cycle: RequestResponseCycle) -> bytes | None:
+    """Return the body of a request that has arrived whole; None if the server must be asked for it.
+
+    PERF: it does what the server's `receive` does, without its coroutine and its lock: 1 us less.
+    """
+    if (
+        cycle.more_body
+        or cycle.disconnected
+        or cycle.response_complete
+        or cycle.waiting_for_100_continue
+    ):
+        return None
+    cycle.flow.resume_reading()
+    cycle.message_event.clear()
+    body, cycle.body = bytes(cycle.body), bytearray()
+    return body
 
 
 def is_whole(status: int, headers: Sequence[Header]) -> bool:

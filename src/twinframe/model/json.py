@@ -31,6 +31,7 @@ _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 # PERF: 0.2 us for a text of 100 bytes, where searching for 19 digits takes 1.
 _DIGITS: Final = bytes(ord("0") if chr(code) in "0123456789" else 0 for code in range(256))
 _LONG_NUMBER: Final = b"0" * 19
+_BLANKS: Final = b" \t\r\n"
 _REFUSED_CHARACTER: Final = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -87,10 +88,11 @@ def render_json(value: object) -> bytes:
 
 
 def _parse_canonical(body: bytes, limits: JsonLimits) -> JsonValue:
-    """Parse a text that is written exactly as we write it; None for every other.
+    """Parse a text that is written as we write it, blanks aside; None for every other.
 
     SEC: writing the value again gives the same bytes, so no member came twice and no number lost
-    anything. Escapes, and integers that may not fit into 64 bits, are not handled here.
+    anything. Of blanks, those in strings are in both texts, and none can hide a member or a digit.
+    Escapes, and integers that may not fit into 64 bits, are not handled here.
     """
     if (
         body.count(b"{") + body.count(b"[") > limits.max_depth
@@ -103,7 +105,10 @@ def _parse_canonical(body: bytes, limits: JsonLimits) -> JsonValue:
         value = cast("JsonValue", orjson.loads(body))
     except orjson.JSONDecodeError:
         return None
-    return value if orjson.dumps(value) == body else None
+    again = orjson.dumps(value)
+    if again == body or again.translate(None, _BLANKS) == body.translate(None, _BLANKS):
+        return value
+    return None
 
 
 def build_syntax_error(error: json.JSONDecodeError) -> InvalidArgument:

@@ -173,6 +173,13 @@ class GraphSession(GraphReader):
         data cached under it would be mistaken for others. Cheap: it is read with each write.
         """
 
+    def has_schema(self, version: int) -> bool:
+        """Return whether `read_schema_version` is this. Call it after a read of the same snapshot.
+
+        PERF: a store may know without a read that nothing has changed since it was asked last.
+        """
+        return self.read_schema_version() == version
+
     @abstractmethod
     def read_twin(self, twin_id: str) -> StoredDocument | None:
         """The twin's document, or None."""

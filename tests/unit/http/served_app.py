@@ -219,6 +219,9 @@ class FakeQueryPage:
 class FakeQueries:
     documents: Documents
 
+    def run_at_once(self, *_asked: object) -> None:
+        """Nothing is short."""
+
     async def run(
         self,
         text: str | None,

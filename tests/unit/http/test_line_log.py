@@ -6,6 +6,7 @@ import io
 import os
 import select
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -54,6 +55,27 @@ def test_no_call_writes_more_than_a_pipe_keeps_together(is_buffered: bool) -> No
     for piece in calls.pieces:
         assert len(piece) <= select.PIPE_BUF
         assert not piece or piece.endswith(b"\n")
+
+
+class CountedFile(io.FileIO):
+    """A file that counts the calls that write to it."""
+
+    calls = 0
+
+    def write(self, piece: Any) -> int:
+        self.calls += 1
+        return super().write(piece) or 0
+
+
+def test_a_file_gets_all_lines_that_wait_in_one_call(tmp_path: Path) -> None:
+    with CountedFile(tmp_path / "log", "ab") as file:
+        log = LineLog(file, render, name="test")
+        for number in range(1000):
+            log.add(number)
+        log.start()
+        log.stop()
+        assert file.calls <= 2
+    assert (tmp_path / "log").read_bytes() == b"".join(render(number) for number in range(1000))
 
 
 def test_two_logs_in_one_full_pipe_cut_no_line_of_each_other() -> None:

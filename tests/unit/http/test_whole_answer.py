@@ -11,7 +11,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from twinframe.http.guard import Guard
-from twinframe.http.whole_answer import find_cycle, write_whole
+from twinframe.http.whole_answer import find_cycle, take_whole, write_whole
 from twinframe.settings import ServerSettings
 
 LENGTH = (b"content-length", b"2")
@@ -173,3 +173,38 @@ def test_an_application_that_fails_after_its_head_is_still_answered_500() -> Non
     (answer,) = serve(app)
     assert answer.startswith(b"HTTP/1.1 500 ")
     assert b'"code":"InternalError"' in answer
+
+
+# --- bodies ---------------------------------------------------------------------------------------
+
+
+def test_a_body_that_has_arrived_is_taken_as_the_server_gives_it() -> None:
+    async def run() -> None:
+        ours, theirs = build_cycle(Wire(), method="POST"), build_cycle(Wire(), method="POST")
+        for cycle in (ours, theirs):
+            cycle.body += b"{}"
+            cycle.more_body = False
+            cycle.message_event.set()
+        received = await theirs.receive()
+        assert take_whole(ours) == received["body"] == b"{}"  # type: ignore[typeddict-item]
+        assert ours.body == theirs.body == b""
+        assert not ours.message_event.is_set()
+        assert not theirs.message_event.is_set()
+        assert ours.transport.written == theirs.transport.written == []  # type: ignore[attr-defined]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "state", ["more_body", "disconnected", "response_complete", "waiting_for_100_continue"]
+)
+def test_a_body_that_the_server_must_be_asked_for_is_left_to_it(state: str) -> None:
+    async def run() -> None:
+        cycle = build_cycle(Wire(), method="POST")
+        cycle.body += b"{}"
+        cycle.more_body = False
+        setattr(cycle, state, True)
+        assert take_whole(cycle) is None
+        assert cycle.body == b"{}"
+
+    asyncio.run(run())

@@ -110,6 +110,8 @@ _INSTANCE: Final = (
 class SqliteSession(GraphScans, GraphSession):
     """A read-only connection for one thread. `connection` is for the query engine."""
 
+    _schema_state: tuple[int, int] | None = None
+
     def close(self) -> None:
         """Close the connection and end statements that are still open."""
         self.connection.close(force=True)
@@ -122,6 +124,23 @@ class SqliteSession(GraphScans, GraphSession):
             yield
         finally:
             self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, before)
+
+    def has_schema(self, version: int) -> bool:
+        """Whether the models have this version.
+
+        PERF: 0.2 us where the file is as it was when that was read last, else 3. The number of the
+        file's state is that of the present snapshot once something was read in it. Changes of this
+        connection itself do not count there, so only a short snapshot, which has none, relies on
+        it.
+        """
+        if not self.is_short:
+            return super().has_schema(version)
+        if self._schema_state == (self.connection.data_version(), version):
+            return True
+        if self.read_schema_version() != version:
+            return False
+        self._schema_state = self.connection.data_version(), version
+        return True
 
     def read_instance(self) -> Instance:
         """Return identity and secret, which were made with the file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -122,11 +122,14 @@ class StatementRunner:
         finally:
             self._end()
 
-    @contextmanager
-    def short_snapshot(self, steps: int, seconds: float) -> Iterator[None]:
+    def short_snapshot(self, steps: int, seconds: float) -> AbstractContextManager[None]:
         """Open a snapshot whose statements end after this many steps in all, or seconds, or at a
         value of 16 KiB, with `QueryTimeout` or `LimitExceeded`. Not inside another.
         """
+        return _ShortSnapshot(self, steps, seconds)
+
+    def begin_short(self, steps: int, seconds: float) -> int:
+        """Begin the snapshot of `short_snapshot`; return what `end_short` needs."""
         if self._depth or self.connection.in_transaction:
             raise StorageError("Work that must be short needs a snapshot of its own.")
         # SEC: one step on a large value (`instr`, `replace`) may take unboundedly long.
@@ -135,10 +138,15 @@ class StatementRunner:
         self._begin(time.monotonic() + seconds, _STEPS_PER_SHORT_CHECK, most)
         try:
             self.read_one("BEGIN")
-            yield
-        finally:
-            self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, largest)
-            self._end()
+        except BaseException:
+            self.end_short(largest)
+            raise
+        return largest
+
+    def end_short(self, largest: int) -> None:
+        """End it, with the limit of values that was there before."""
+        self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, largest)
+        self._end()
 
     def _begin(self, deadline: float | None, steps_per_check: int, most: int | None) -> None:
         self._deadline, self._cancelled, self._depth = deadline, False, 1
@@ -298,6 +306,21 @@ class StatementRunner:
         if self._deadline is None or self._cancelled:
             return self._cancelled
         return (time.monotonic() if now is None else now) >= self._deadline
+
+
+class _ShortSnapshot:
+    """The context of `StatementRunner.short_snapshot`. PERF: a generator takes 0.8 us more."""
+
+    __slots__ = ("_largest", "_runner", "_seconds", "_steps")
+
+    def __init__(self, runner: StatementRunner, steps: int, seconds: float) -> None:
+        self._runner, self._steps, self._seconds = runner, steps, seconds
+
+    def __enter__(self) -> None:
+        self._largest = self._runner.begin_short(self._steps, self._seconds)
+
+    def __exit__(self, *_error: object) -> None:
+        self._runner.end_short(self._largest)
 
 
 class RowsStatement:

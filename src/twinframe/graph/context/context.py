@@ -135,6 +135,11 @@ class GraphContext:
             return self
         return replace(self, recorder=self.recorder.join_trace(trace))
 
+    @property
+    def signer(self) -> TokenSigner | None:
+        """The signer of tokens, once it was read."""
+        return self._signer
+
     async def read_signer(self) -> TokenSigner:
         """Return the signer of tokens; its secret is the setting's or the graph's own."""
         if self._signer is None:

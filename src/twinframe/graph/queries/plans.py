@@ -68,6 +68,7 @@ class QueryPlans:
     ) -> None:
         self._engine = engine
         self._options = _build_options(settings)
+        # NOTE: the options are no part of its keys: all plans here have the same.
         self._kept: PlanCache[Plan] = PlanCache(settings.plan_cache)
         self._names = NameCheck(NameCache(), settings.strict)
         self._typings = TypingCache(models) if settings.temporal_properties else None
@@ -77,7 +78,7 @@ class QueryPlans:
         """Return the cached plan under the models that were seen last; the run compares these."""
         if self._version is None:
             return None
-        return self._kept.find(build_plan_key(text, values, self._version, self._options))
+        return self._kept.find(build_plan_key(text, values, self._version))
 
     def open(
         self,
@@ -93,7 +94,7 @@ class QueryPlans:
         self._version = version = session.read_schema_version()
         if found is not None and found.key.schema_version == version:
             return found
-        key = build_plan_key(text, values, version, self._options)
+        key = build_plan_key(text, values, version)
         if len(text) <= _LONG:
             return self._kept.find_or_build(key, lambda: self._build(session, key, values))
         # PERF: tokens, trees and plans of one long text are enough to start the garbage collector,

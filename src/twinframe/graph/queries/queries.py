@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from twinframe.errors import (
     InvalidArgument,
@@ -44,12 +44,13 @@ _EVALUATOR_STEPS_A_UNIT: Final = 500
 _PAUSE: Final = 0.01
 _FIRST_ROWS: Final = 2
 _MOST_ROWS: Final = 256
+_SHORT_LIMITS: Final = Limits()
+"""Those of a run at once, which only a store does, within the bounds of its session."""
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class QueryPage:
+class QueryPage(NamedTuple):
     """Rows as JSON texts, the token of the next page (None on the last), the cost in query units.
 
     The cost is 1, plus the work for the page: 1 for each 100 rows returned, each 64 KiB of them,
@@ -80,7 +81,7 @@ class _Position:
     @property
     def values(self) -> Mapping[str, Value]:
         """The parameters as values of the query."""
-        return _build_values(self.parameters)
+        return self.parameters  # type: ignore[return-value]  # as in `_build_values`
 
 
 @dataclass(slots=True)
@@ -137,6 +138,36 @@ class Queries:
             ),
         )
 
+    def run_at_once(
+        self, text: str, parameters: Mapping[str, JsonValue], page_size: int | None = None
+    ) -> QueryPage | None:
+        """Return the first page, without waiting, of a query that was recently short.
+
+        None says nothing: `run` it, which raises the errors. PERF: the whole of a short query is
+        here, without a coroutine and without a watch for a client that leaves.
+        """
+        signer, values = self._context.signer, _build_values(parameters)
+        if signer is None or not is_small(text, values):
+            return None
+        plan = self._plans.find(text, values)
+        if (
+            plan is None
+            or not plan.is_short
+            or self._context.settings.query.timeout <= SHORT_SECONDS
+        ):
+            return None
+        size = self._sizes.build(page_size)
+        watch = None if self._instruments is None else QueryWatch(text)
+        position = _Position(text, parameters)
+        request = _Request(position, size, self._sizes.bytes, _SHORT_LIMITS, watch)
+        answer = self._run_short(request, plan)
+        if answer is None:
+            return None
+        page = _build_page(answer, signer, size)
+        if watch is not None:
+            self._note(watch, page)
+        return page
+
     async def run(
         self,
         text: str | None,
@@ -160,9 +191,13 @@ class Queries:
             if watch.read_seconds() >= self._instruments.least_query:
                 self._instruments.note_query(watch.build_run(error=error.code))
             raise
-        if watch.read_seconds() >= self._instruments.least_query:
-            self._instruments.note_query(watch.build_run(len(page.rows), page.charge))
+        self._note(watch, page)
         return page
+
+    def _note(self, watch: QueryWatch, page: QueryPage) -> None:
+        found = self._instruments
+        if found is not None and watch.read_seconds() >= found.least_query:
+            found.note_query(watch.build_run(len(page.rows), page.charge))
 
     def read_levels(self) -> Mapping[Level, float]:
         """Return the size of stored results, of all workers that share the directory."""
@@ -185,10 +220,7 @@ class Queries:
             answer = await self._run(position, size, watch)
         else:
             answer = await self._read_kept(position, *position.result, size)
-        token = None
-        if answer.following is not None:
-            token = _render_token(signer, answer.following, size)
-        return QueryPage(answer.rows, token, round(1 + answer.work, 2), answer.warnings)
+        return _build_page(answer, signer, size)
 
     def _start(
         self,
@@ -259,7 +291,8 @@ class Queries:
 
         PERF: switching to a thread and back takes longer than most short queries.
         """
-        start = time.thread_time()
+        clock = time.thread_time if plan.pace.is_suspect else time.perf_counter
+        start = clock()
         if request.watch is not None:
             request.watch.begin_run(plan)
         answer = self._context.runner.read_short(
@@ -268,7 +301,7 @@ class Queries:
         if answer is None:
             plan.pace.add_ended()
         else:
-            plan.pace.add_short(time.thread_time() - start)
+            plan.pace.add_short(clock() - start)
         return answer
 
     # --- in a thread --------------------------------------------------------------------------
@@ -342,12 +375,19 @@ class Queries:
             writer.finish()
 
 
+def _build_page(answer: _Answer, signer: TokenSigner, size: int) -> QueryPage:
+    token = None
+    if answer.following is not None:
+        token = _render_token(signer, answer.following, size)
+    return QueryPage(answer.rows, token, round(1 + answer.work, 2), answer.warnings)
+
+
 def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer | None:
     """Return the page, unless the models changed or its further rows must be written to a file."""
-    if session.read_schema_version() != plan.key.schema_version:
-        return None
     # PERF: all at once, since nothing in a short snapshot is large.
     rows = list(_run_plan(session, request, plan, request.size + 1))
+    if not session.has_schema(plan.key.schema_version):
+        return None
     count = _count_fitting(rows, request)
     if len(rows) > count and not plan.execution.resumable:
         return None
@@ -373,6 +413,8 @@ def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRo
 
 def _count_fitting(rows: Sequence[JsonRow], request: _Request) -> int:
     """Return how many of the rows fit on a page."""
+    if len(rows) <= 1:
+        return len(rows)
     room, count = request.bytes, min(len(rows), request.size)
     # PERF: the rows of most pages are counted at once.
     if sum([len(body) for body, _ in rows]) <= room:

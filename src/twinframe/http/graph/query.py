@@ -38,8 +38,11 @@ async def run_query(api: GraphApiContext, request: Request, response: Response) 
     size = read_page_size(request)
     exchange = read_exchange(request)
     CURRENT_REQUEST.set(exchange.request_id.decode("ascii"))  # for the slow query log
-    with DisconnectWatch(exchange):
-        page = await api.graph.queries.run(text, parameters, token, size)
+    queries = api.graph.queries
+    page = None if text is None else queries.run_at_once(text, parameters, size)
+    if page is None:
+        with DisconnectWatch(exchange):
+            page = await queries.run(text, parameters, token, size)
     response.set_header("query-charge", f"{page.charge:.2f}")
     following = (
         b"null" if page.continuation_token is None else orjson.dumps(page.continuation_token)

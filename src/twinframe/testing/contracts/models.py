@@ -10,6 +10,7 @@ import pytest
 from twinframe.errors import ModelAlreadyExists, ModelNotFound, ModelReferenced
 from twinframe.model.values import JsonValue
 from twinframe.query.algebra import LabelExpression, LabelName
+from twinframe.query.engine import CannotRun
 from twinframe.storage.base import GraphStore, GraphTransaction
 from twinframe.testing.contracts.base import (
     EXACT,
@@ -250,6 +251,31 @@ class ModelContract(StoreContract):
             put(store, build_model_record("A"))
         with reading(store) as session:
             assert session.read_schema_version() == before
+
+    def test_a_session_knows_in_each_snapshot_which_schema_it_has(
+        self, store: GraphStore, other: GraphStore
+    ) -> None:
+        put(store, build_twin_record("t", model="A"))
+        with reading(store) as session:
+
+            def has(version: int) -> bool:
+                try:
+                    with session.short_snapshot(5_000, 10.0):
+                        assert session.read_twin("t") is not None
+                        return session.has_schema(version)
+                except CannotRun:
+                    with session.snapshot():
+                        return session.has_schema(version)
+
+            for number in range(3):
+                version = session.read_schema_version()
+                assert has(version)
+                put(other, build_twin_record(f"u{number}", model="A"))
+                assert has(version)
+                assert has(version)
+                put(other, build_model_record(f"B{number}"))
+                assert not has(version)
+                assert not has(version)
 
     def test_a_model_uploaded_and_read_in_one_work_is_seen(self, store: GraphStore) -> None:
         def apply(transaction: GraphTransaction) -> tuple[bool, bool]:

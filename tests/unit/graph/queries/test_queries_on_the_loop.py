@@ -93,10 +93,24 @@ def build_graph(store: GraphStore, runner: StoreRunner) -> Graph:
     return Graph(runner, Settings(), engine=find_engine(store), scratch=store.scratch)
 
 
+async def ask(
+    graph: Graph,
+    text: str | None,
+    parameters: Any = None,
+    token: str | None = None,
+    size: int | None = None,
+) -> QueryPage:
+    """Ask as the REST API does."""
+    page = None
+    if text is not None and token is None:
+        page = graph.queries.run_at_once(text, parameters or {}, size)
+    return page or await graph.queries.run(text, parameters, token, size)
+
+
 async def warm(graph: Graph, runner: NotingRunner, text: str, parameters: Any = None) -> QueryPage:
     """Ask until the answer came from the loop."""
     for _ in range(200):
-        page = await graph.queries.run(text, parameters)
+        page = await ask(graph, text, parameters)
         if runner.tried and runner.tried[-1]:
             return page
     raise AssertionError("It was never run on the loop.")
@@ -104,11 +118,11 @@ async def warm(graph: Graph, runner: NotingRunner, text: str, parameters: Any = 
 
 def test_a_short_query_comes_to_run_on_the_loop(sqlite: GraphStore) -> None:
     async def apply(graph: Graph, runner: NotingRunner) -> None:
-        first = await graph.queries.run(POINT, {"id": "r3"})
+        first = await ask(graph, POINT, {"id": "r3"})
         assert runner.tried == []  # nothing is parsed, compiled or tried before a thread did it
         again = await warm(graph, runner, POINT, {"id": "r3"})
         assert first.rows == again.rows == (b'{"name":"r3"}',)
-        other = await graph.queries.run(POINT, {"id": "alone"})
+        other = await ask(graph, POINT, {"id": "alone"})
         assert other.rows == (b'{"name":"alone"}',)
         assert runner.tried[-1]
 
@@ -132,7 +146,7 @@ def test_a_hub_behind_the_same_text_ends_on_the_loop_and_holds_up_nobody(
         assert (await query).rows == (b'{"n":%d}' % sum(8**hops for hops in (1, 2, 3, 4)),)
         tries = len(runner.tried)
         for _ in range(8):  # and it does not pay for the try each time
-            await graph.queries.run(FAR, {"id": "r0"})
+            await ask(graph, FAR, {"id": "r0"})
         assert len(runner.tried) == tries
 
     serve(sqlite, apply)
@@ -141,7 +155,7 @@ def test_a_hub_behind_the_same_text_ends_on_the_loop_and_holds_up_nobody(
 def test_a_twin_that_is_large_is_left_to_a_thread(sqlite: GraphStore) -> None:
     async def apply(graph: Graph, runner: NotingRunner) -> None:
         await warm(graph, runner, POINT, {"id": "r3"})
-        page = await graph.queries.run(POINT, {"id": "large"})
+        page = await ask(graph, POINT, {"id": "large"})
         assert len(page.rows[0]) > 40_000
         assert runner.tried[-1] is False
         stored = await graph.twins.read_twin("large")  # on the same session, without that bound
@@ -154,7 +168,7 @@ def test_what_is_asked_with_large_parameters_is_not_tried(sqlite: GraphStore) ->
     async def apply(graph: Graph, runner: NotingRunner) -> None:
         await warm(graph, runner, POINT, {"id": "r3"})
         tries = len(runner.tried)
-        assert (await graph.queries.run(POINT, {"id": "x" * 2000})).rows == ()
+        assert (await ask(graph, POINT, {"id": "x" * 2000})).rows == ()
         assert len(runner.tried) == tries
 
     serve(sqlite, apply)
@@ -184,7 +198,7 @@ def test_a_change_of_models_is_noticed_on_the_loop(fresh: World) -> None:
         await graph.models.create_models(child)
         body: Any = {"$metadata": {"$model": CAMERA}}
         await graph.twins.put_twin("camera", body)
-        for page in (await graph.queries.run(count), await warm(graph, runner, count)):
+        for page in (await ask(graph, count), await warm(graph, runner, count)):
             assert page.rows == (b'{"n":1}',)
             assert page.warnings == ()
 
@@ -196,11 +210,11 @@ def test_a_result_that_is_longer_than_its_page_is_left_to_a_thread(sqlite: Graph
 
     async def apply(graph: Graph, runner: NotingRunner) -> None:
         whole = (await warm(graph, runner, text)).rows
-        page = await graph.queries.run(text, None, None, 6)
+        page = await ask(graph, text, None, None, 6)
         assert runner.tried[-1] is False
         rows = [*page.rows]
         while page.continuation_token is not None:
-            page = await graph.queries.run(None, None, page.continuation_token)
+            page = await ask(graph, None, None, page.continuation_token)
             rows += page.rows
         assert tuple(rows) == whole
         assert len(rows) == 20
@@ -216,7 +230,7 @@ def test_a_write_that_was_acknowledged_is_seen_on_the_loop(fresh: World) -> None
         for n in range(20):
             body: Any = {"$metadata": {"$model": SENSOR}, "serial": str(n)}
             await graph.twins.put_twin("s", body)
-            page = await graph.queries.run(text, {"id": "s"})
+            page = await ask(graph, text, {"id": "s"})
             assert page.rows == (b'{"serial":"%d"}' % n,)
 
     serve(fresh.store, apply)
@@ -234,7 +248,7 @@ def test_a_store_whose_reads_are_pooled_is_never_read_on_the_loop(fresh: World) 
         runner = NotingRunner(fresh.store)
         graph = build_graph(fresh.store, runner)
         for _ in range(20):
-            await graph.queries.run(POINT, {"id": "s"})
+            await ask(graph, POINT, {"id": "s"})
         assert not any(runner.tried)
         assert runner.read_short(note, 5000, 1.0) is None
         await runner.close()
@@ -248,7 +262,7 @@ def test_a_service_that_stops_takes_no_short_query(sqlite: GraphStore) -> None:
         await warm(graph, runner, POINT, {"id": "r3"})
         await runner.close()
         with pytest.raises(StorageBusy):
-            await graph.queries.run(POINT, {"id": "r3"})
+            await ask(graph, POINT, {"id": "r3"})
 
     serve(sqlite, apply)
 
@@ -300,7 +314,7 @@ async def read_all(
     token: str | None = None
     try:
         while not found or token is not None:
-            page = await graph.queries.run(text, parameters, token, size)
+            page = await ask(graph, text, parameters, token, size)
             token = page.continuation_token
             # NOTE: steps are counted in thousands in a thread and in hundreds on the loop.
             charge = round(page.charge * 5)

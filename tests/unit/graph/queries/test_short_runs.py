@@ -62,11 +62,25 @@ def test_runs_that_stay_short_make_up_for_an_end() -> None:
     assert count_awaited(pace) == 1
 
 
-def test_a_run_that_came_to_its_end_late_counts_as_ended() -> None:
+def test_a_run_that_came_to_its_end_late_counts_as_ended_once_that_is_measured() -> None:
     pace = Pace()
     add_threaded(pace, 1)
     pace.add_short(LONG)
+    assert (pace.is_suspect, pace.is_short) == (True, True)
+    pace.add_short(LONG)
+    assert not pace.is_suspect
     assert count_awaited(pace) >= 16
+
+
+def test_a_run_that_only_waited_for_the_processor_is_forgiven() -> None:
+    pace = Pace()
+    add_threaded(pace, 1)
+    for _ in range(10):
+        pace.add_short(LONG)
+        assert pace.is_suspect
+        pace.add_short(SHORT)
+        assert not pace.is_suspect
+    assert pace.is_short
 
 
 def test_large_texts_and_parameters_are_not_small() -> None:

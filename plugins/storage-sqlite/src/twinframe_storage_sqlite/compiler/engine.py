@@ -48,6 +48,7 @@ class SqliteQuery(CompiledQuery):
         self._columns = build_columns(query, select, _EXTENSIONS)
         self._bindings: Bindings = select.statement.bindings
         self._page = select.page or Page()
+        self._is_unpaged = select.page is None
         cells = [cell for column in self._columns for cell in column.sql]
         self._rows_text = select.render(cells or ["1"])
         key = find_page_key(query, select)
@@ -111,6 +112,9 @@ class SqliteQuery(CompiledQuery):
 
     def _bind_page(self, bindings: dict[str, SqlValue], skip: int, limit: int | None) -> None:
         """Bind the requested page within the query's own SKIP and LIMIT."""
+        if self._is_unpaged:
+            bindings["page_skip"], bindings["page_limit"] = skip, -1 if limit is None else limit
+            return
         own_skip = _read_count(bindings, self._page.skip) or 0
         own_limit = _read_count(bindings, self._page.limit)
         if own_limit is not None:
