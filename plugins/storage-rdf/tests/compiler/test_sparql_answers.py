@@ -45,7 +45,7 @@ class TestSparqlQueryEngine(QueryEngineContract):
             "known": 0.12,
             "pattern-values": 0.8,
             "computed": 0.9,
-            "entity-lists": 0.88,
+            "entity-lists": 0.9,
             "projections": 1.0,
             "spreads": 1.0,
             "plain-spreads": 1.0,

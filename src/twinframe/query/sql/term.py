@@ -51,7 +51,8 @@ class Term:
     (`Dialect.is_plain`) the native value alone tells its kind; of any other, `tag` is its JSON type
     and `json` its JSON text. `elements` are the kinds of a list's elements: entities are row ids. A
     path is a list of row ids, nodes and relationships in turn; without `elements` it is its length.
-    `items` are those of a list literal, `entries` those of a map literal. `finite` says that a
+    `items` are those of a list literal, `entries` those of a map literal; they replace those of the
+    map `base` if it has one, and all is null if that is. `finite` says that a
     float is no infinity; `assumed` that `kinds` relies on a trap in `value`, so that a value that
     is never read is of a kind that was never checked.
     """
@@ -66,6 +67,7 @@ class Term:
     source: Source | None = None
     items: tuple[Term, ...] | None = None
     entries: tuple[tuple[str, Term], ...] | None = None
+    base: Term | None = None
     elements: int = k.JSON
     finite: bool = False
     assumed: bool = False
@@ -105,7 +107,7 @@ def find_entry(subject: Term, key: str) -> Term | None:
     """Return the entry `key` of a map literal, if reading the others cannot fail."""
     if subject.entries is None or subject.assumed:
         return None
-    return dict(subject.entries).get(key, NULL_TERM)
+    return dict(subject.entries).get(key, NULL_TERM if subject.base is None else None)
 
 
 def read_owner(term: Term) -> Owner:

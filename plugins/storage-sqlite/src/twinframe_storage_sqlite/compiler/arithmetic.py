@@ -15,6 +15,7 @@ from twinframe_storage_sqlite.compiler.json_terms import NATIVE, read_as
 from twinframe_storage_sqlite.compiler.lets import build_let
 from twinframe_storage_sqlite.compiler.lists import compile_concatenation
 from twinframe_storage_sqlite.compiler.scalars import compile_power
+from twinframe_storage_sqlite.scalar_functions import render_call
 
 _LONG_OPERANDS = 400
 """The number of characters of SQL above which operands are computed once and named."""
@@ -88,19 +89,20 @@ def _is_hidden(a: str, b: str) -> bool:
 
 
 def _render_text(term: Term) -> str:
-    """Render the text of a value in a concatenation. The evaluator writes floats."""
+    """Render the text of a value in a concatenation."""
     if not term.kinds & ~(k.STRING | k.INTEGER | k.NULL):
         return f"({term.value})"
     if not term.kinds & ~(k.BOOLEAN | k.NULL):
         return f"(CASE {term.value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)"
     if term.tag is None and not term.kinds & ~NATIVE:
-        value, trap = term.value, render_trap("concatenation of a float")
-        return f"(CASE WHEN typeof({value}) <> 'real' THEN {value} ELSE {trap} END)"
+        value, text = term.value, render_call("toString", term.value)
+        return f"(CASE WHEN typeof({value}) <> 'real' THEN {value} ELSE {text} END)"
     if term.tag is None:
         raise CannotRun(f"Concatenation of a {k.render_kinds(term.kinds)}.")
-    trap = render_trap("concatenation of a float, list or map")
+    trap = render_trap("concatenation of a list or map")
     return (
         f"(CASE WHEN {term.tag} IN ('text','integer') THEN {term.value}"
+        f" WHEN {term.tag} = 'real' THEN {render_call('toString', term.value)}"
         f" WHEN {term.tag} IN ('true','false') THEN {term.tag}"
         f" WHEN {term.value} IS NOT NULL THEN {trap} END)"
     )

@@ -7,7 +7,7 @@ maps.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from twinframe.model.values import Value
@@ -31,6 +31,7 @@ from twinframe_storage_sqlite.json_paths import render_path
 
 _MOST_ENTRIES = 100
 _OWN = "substr(e.key, 1, 1) <> '$'"
+_KEYED = (k.NODE, k.RELATIONSHIP, k.MAP)
 _SYSTEM = {
     k.NODE: ("$dtId", "$etag", "$metadata"),
     k.RELATIONSHIP: ("$relationshipId", "$sourceId", "$targetId", "$relationshipName", "$etag"),
@@ -47,9 +48,7 @@ def build_map(entries: tuple[tuple[str, Term], ...]) -> Term:
     known = Term(k.MAP, "NULL", entries=entries)
     if known.holds_entities:
         # NOTE: results show them as documents; as values they are still nodes.
-        json = _render_object(
-            (key, f"coalesce({render_json(term)}, 'null')") for key, term in entries
-        )
+        json = _render_object((key, _render_document(term)) for key, term in entries)
         return replace(known, value=render_trap("a map of nodes or relationships"), json=json)
     value = _render_object((key, render_item(term)) for key, term in entries)
     assumed = any(may_fail(term) for _, term in entries)
@@ -69,11 +68,13 @@ def compile_projection(subject: Term, entries: Term, own: Term | None) -> Term:
         return NULL_TERM
     if known & ~(k.NODE | k.RELATIONSHIP | k.MAP) and not (known & k.MAP and subject.tag):
         raise CannotRun(f"A map projection of a {k.render_kinds(known)}.")
-    if known in (k.NODE, k.RELATIONSHIP, k.MAP) and not subject.kinds & k.NULL and own is None:
+    if known in _KEYED and not subject.kinds & k.NULL and own is None:
         return entries
-    if entries.holds_entities or subject.holds_entities:
-        raise CannotRun("A map projection of nodes or relationships, with others or of null.")
-    value = entries.value if own is None else _render_replaced(own, entries)
+    if subject.holds_entities or (entries.holds_entities and known not in _KEYED):
+        raise CannotRun("A map projection of nodes or relationships.")
+    if entries.holds_entities:
+        return _build_replaced(subject, entries, own)
+    value = entries.value if own is None else _render_replaced(own.value, entries, render_item)
     assumed = may_fail(entries) or may_fail(subject)
     if known & ~(k.NODE | k.RELATIONSHIP | k.MAP):
         trap = render_trap("a map projection of a scalar or list")
@@ -87,14 +88,27 @@ def compile_projection(subject: Term, entries: Term, own: Term | None) -> Term:
     return Term(k.MAP | subject.kinds & k.NULL, value, assumed=assumed)
 
 
-def _render_replaced(own: Term, entries: Term) -> str:
-    """Render the map `own` with the `entries` in place of its own of the same names."""
+def _build_replaced(subject: Term, entries: Term, own: Term | None) -> Term:
+    """Build a projection that holds nodes or relationships: results show them as documents."""
+    base = own
+    if base is None:
+        base = Term(k.MAP | k.NULL, f"(CASE WHEN {subject.value} IS NOT NULL THEN '{{}}' END)")
+    json = _render_replaced(base.value, entries, _render_document)
+    return replace(entries, kinds=k.MAP | subject.kinds & k.NULL, base=base, json=json)
+
+
+def _render_replaced(base: str, entries: Term, render: Callable[[Term], str]) -> str:
+    """Render the map `base` with the `entries` in place of its own of the same names."""
     parts = [
         part
         for key, term in entries.entries or ()
-        for part in (render_path((key,)), f"json({render_item(term)})")
+        for part in (render_path((key,)), f"json({render(term)})")
     ]
-    return f"json_set({', '.join([own.value, *parts])})" if parts else own.value
+    return f"json_set({', '.join([base, *parts])})" if parts else base
+
+
+def _render_document(term: Term) -> str:
+    return f"coalesce({render_json(term)}, 'null')"
 
 
 def compile_keys(arguments: Sequence[Term]) -> Term:

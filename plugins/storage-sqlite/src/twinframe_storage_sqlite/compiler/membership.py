@@ -61,8 +61,19 @@ def compile_in_list(
     if members.kinds & ~(k.LIST | k.NULL):
         raise CannotRun("The operator IN over a value that is no list.")
     if members.elements & k.ENTITIES:
-        raise CannotRun("The operator IN over a list of nodes or relationships.")
+        return _compile_in_entities(item, members, dialect, wanted=wanted)
     test = _compile_in_json(item, members, bindings, dialect, wanted=wanted)
+    return render_whole(test, item, members, dialect)
+
+
+def _compile_in_entities(item: Term, members: Term, dialect: Dialect, *, wanted: bool) -> str:
+    """Compile membership of a node or relationship in a list of such: both are row ids."""
+    if item.kinds & ~k.NULL != members.elements & ~k.NULL or item.kinds & k.PATH:
+        raise CannotRun("The operator IN of other values over nodes or relationships.")
+    word = "IN" if wanted else "NOT IN"
+    test = f"{item.value} {word} (SELECT e.value FROM json_each({members.value}) AS e)"
+    if members.kinds & k.NULL:
+        test = f"({members.value} IS NOT NULL AND {test})"
     return render_whole(test, item, members, dialect)
 
 

@@ -98,7 +98,8 @@ def build_column(term: Term) -> Column | None:
 
 
 def _build_map(term: Term) -> Column:
-    """A map literal that holds nodes or relationships: the columns of its entries, in order."""
+    """A map that holds nodes or relationships: its base if any, and the columns of its entries."""
+    base = () if term.base is None else (term.base.value,)
     entries = [
         (key, build_column(each) or build_value_column(each, DIALECT))
         for key, each in term.entries or ()
@@ -106,12 +107,16 @@ def _build_map(term: Term) -> Column:
 
     def decode(cells: Sequence[Any], labels: LabelSets) -> Value:
         rest = iter(cells)
-        return {
+        below = [next(rest) for _ in base]
+        if below == [None]:
+            return None
+        own: dict[str, Value] = orjson.loads(below[0]) if below else {}
+        return own | {
             key: column.decode(tuple(islice(rest, len(column.sql))), labels)
             for key, column in entries
         }
 
-    return Column(tuple(cell for _, column in entries for cell in column.sql), decode)
+    return Column((*base, *(cell for _, column in entries for cell in column.sql)), decode)
 
 
 def _build_path(term: Term) -> Column:

@@ -204,7 +204,9 @@ def _build_conversion(name: str, kinds: int, arms: Mapping[str, str]) -> Compile
             f" WHEN '{each}' THEN {arm.format(kind, value, trap)}" for each, arm in arms.items()
         )
         text = f"CASE {kind}{whens} ELSE CASE WHEN {value} IS NOT NULL THEN {trap} END END"
-        return Term(kinds | term.kinds & k.NULL, let.wrap(text), finite=True, assumed=True)
+        # NOTE: a text that is no number has none.
+        nullable = k.NULL if term.kinds & k.STRING and kinds != k.STRING else term.kinds & k.NULL
+        return Term(kinds | nullable, let.wrap(text), finite=True, assumed=True)
 
     return compile_one
 
@@ -212,6 +214,7 @@ def _build_conversion(name: str, kinds: int, arms: Mapping[str, str]) -> Compile
 _DIGITS = "{1} <> '' AND {1} NOT GLOB '*[^0-9]*' AND octet_length({1}) < 19"
 _TO_STRING = {
     "text": "{1}",
+    "real": render_call("toString", "{1}"),
     "integer": "CAST({1} AS TEXT)",
     "true": "'true'",
     "false": "'false'",
@@ -219,7 +222,10 @@ _TO_STRING = {
 _TO_INTEGER = {
     "integer": "{1}",
     "real": "CASE WHEN abs({1}) < 9e18 THEN CAST({1} AS INTEGER) ELSE {2} END",
-    "text": f"CASE WHEN {_DIGITS} THEN CAST({{1}} AS INTEGER) ELSE {{2}} END",
+    "text": (
+        f"CASE WHEN {_DIGITS} THEN CAST({{1}} AS INTEGER)"
+        f" ELSE {render_call('toInteger', '{1}')} END"
+    ),
     "true": "1",
     "false": "0",
 }
@@ -227,7 +233,8 @@ _TO_FLOAT = {
     "integer": "CAST({1} AS REAL)",
     "real": "{1}",
     "text": (
-        f"CASE WHEN {_DIGITS} AND octet_length({{1}}) < 16 THEN CAST({{1}} AS REAL) ELSE {{2}} END"
+        f"CASE WHEN {_DIGITS} AND octet_length({{1}}) < 16 THEN CAST({{1}} AS REAL)"
+        f" ELSE {render_call('toFloat', '{1}')} END"
     ),
 }
 
