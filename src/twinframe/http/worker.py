@@ -69,7 +69,7 @@ class DrainingServer(Server):
         # are being exchanged at the start.
         if counter % _TICKS_A_LOOK == 0 and os.getppid() != self._parent:
             self.should_exit = True
-        if counter % _TICKS_A_TRIM == 0 and self._trimmer.has_grown():
+        if counter % _TICKS_A_TRIM == 0 and self._trimmer.is_due():
             threading.Thread(target=self._trimmer.trim, name="trim", daemon=True).start()
         self._choose_notice(counter)
         return await super().on_tick(counter)

@@ -11,21 +11,38 @@ from twinframe.runtime.heap import HeapTrimmer, read_own_memory, set_up_heap
 
 set_up_heap()
 heap = HeapTrimmer(16_000_000)
-heap.trim()
 before = read_own_memory()
 pieces = [bytes(10_000) for _ in range(8_000)]
 full = read_own_memory()
+LOOK
 kept = pieces[::20]  # so that the free pieces are not at the end of the heap
 del pieces
-assert heap.has_grown()
+assert heap.is_due()
 heap.trim()
-assert not heap.has_grown()
+assert not heap.is_due()
 print(before, full, read_own_memory(), len(kept))
 """
 
 
-def test_memory_between_pieces_that_stay_is_given_back() -> None:
-    done = run_program([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
+def measure(look: str) -> tuple[int, int, int]:
+    """Bytes before, with all pieces, and after most of them were freed; `look` is run at most."""
+    program = PROGRAM.replace("LOOK", look)
+    done = run_program([sys.executable, "-c", program], capture_output=True, check=True)
     before, full, after, _ = map(int, done.stdout.split())
+    return before, full, after
+
+
+def test_memory_between_pieces_that_stay_is_given_back() -> None:
+    before, full, after = measure("")
     assert full - before > 70_000_000
     assert after - before < (full - before) / 3
+
+
+def test_memory_is_given_back_after_a_peak_at_which_some_was_returned() -> None:
+    before, full, after = measure("heap.trim()")
+    assert full - before > 70_000_000
+    assert after - before < (full - before) / 3
+
+
+def test_memory_in_use_is_not_looked_through_for_what_is_free() -> None:
+    measure("assert not heap.is_due()")

@@ -318,7 +318,7 @@ class StoreServer:
         """Wait until there are no clients any more and the socket is removed."""
         while not self._ended.wait(_TICK):
             now = time.monotonic()
-            if self._heap.has_grown():
+            if self._heap.is_due():
                 self._heap.trim()
             if not self._is_found():
                 print("the socket was removed; there is a new one", file=sys.stderr, flush=True)
@@ -351,30 +351,34 @@ class StoreServer:
         try:
             with suppress(Disconnected, OSError):
                 while True:
-                    request = receive_request(connection)
-                    kind, milliseconds, _, body = request
-                    if kind is Kind.MORE:
-                        continue  # a child ended after a piece, and the error was sent
-                    begin, start = time.thread_time_ns(), time.monotonic()
-                    apart = self._runs_apart(kind, body)
-                    self._running.begin(connection, kind, milliseconds, start, apart=apart)
-                    try:
-                        if apart:
-                            self._run_apart(connection, request)
-                            continue
-                        rows = Pieces(connection, request, wait=self._leave_alone(connection))
-                        status, answer = self._answer(request, rows)
-                    finally:
-                        self._running.end(connection)
-                    if kind is Kind.QUERY:
-                        self._short.note(body.decode(), time.monotonic() - start)
-                    send_answer(connection, status, time.thread_time_ns() - begin, answer)
-                    if status is Status.FULL and self._must_reopen():
-                        os._exit(_EXIT_FULL)
-                    if kind is Kind.STOP:
-                        self._ended.set()
+                    self._serve_next(connection)
         finally:
             self._leave(connection)
+
+    def _serve_next(self, connection: socket.socket) -> None:
+        """Wait for a request and answer it. Nothing of it is kept while the next is awaited."""
+        request = receive_request(connection)
+        kind, milliseconds, _, body = request
+        if kind is Kind.MORE:
+            return  # a child ended after a piece, and the error was sent
+        begin, start = time.thread_time_ns(), time.monotonic()
+        apart = self._runs_apart(kind, body)
+        self._running.begin(connection, kind, milliseconds, start, apart=apart)
+        try:
+            if apart:
+                self._run_apart(connection, request)
+                return
+            rows = Pieces(connection, request, wait=self._leave_alone(connection))
+            status, answer = self._answer(request, rows)
+        finally:
+            self._running.end(connection)
+        if kind is Kind.QUERY:
+            self._short.note(body.decode(), time.monotonic() - start)
+        send_answer(connection, status, time.thread_time_ns() - begin, answer)
+        if status is Status.FULL and self._must_reopen():
+            os._exit(_EXIT_FULL)
+        if kind is Kind.STOP:
+            self._ended.set()
 
     def _must_reopen(self) -> bool:
         """Return whether the next process must take over from this one, whose disk was full.
