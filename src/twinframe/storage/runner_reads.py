@@ -121,7 +121,9 @@ class ReadThreads:
         self._closed = False
         self._lock = threading.Lock()
         self._sessions: dict[PendingRead, tuple[GraphSession, float]] = {}
+        # NOTE: a timer keeps the read, and so its result, until it fires or is cancelled.
         self._alarms: dict[PendingRead, asyncio.TimerHandle] = {}
+        self._reliefs: dict[PendingRead, asyncio.TimerHandle] = {}
 
     async def run(
         self,
@@ -168,7 +170,7 @@ class ReadThreads:
             self._alarms[pending] = loop.call_later(timeout, self._interrupt, pending)
         self._line.put(pending)
         if self._open > self._running:
-            loop.call_later(_PATIENCE, self._relieve, loop, pending)
+            self._reliefs[pending] = loop.call_later(_PATIENCE, self._relieve, loop, pending)
         try:
             return await future
         except asyncio.CancelledError:
@@ -227,19 +229,24 @@ class ReadThreads:
             else:
                 is_waiting = pending not in self._sessions and not pending.future.done()
         if self._closed or not is_waiting:
+            if pending is not None:
+                self._reliefs.pop(pending, None)
             return
         are_held_up = len(starts) >= self._running and time.monotonic() - max(starts) >= _PATIENCE
         if are_held_up and self._running < self._count + _SPARES:
             self._running += 1
             self._threads = [thread for thread in self._threads if thread.is_alive()]
             self._start_thread(loop, f"twinframe-{self._name}-spare", self._line.take_waiting)
-        loop.call_later(_PATIENCE, self._relieve, loop, pending)
+        timer = loop.call_later(_PATIENCE, self._relieve, loop, pending)
+        if pending is not None:
+            self._reliefs[pending] = timer
 
     def _settle(self, pending: PendingRead, result: object, error: BaseException | None) -> None:
         self._open -= 1
-        alarm = self._alarms.pop(pending, None)
-        if alarm is not None:
-            alarm.cancel()
+        for timers in (self._alarms, self._reliefs):
+            timer = timers.pop(pending, None)
+            if timer is not None:
+                timer.cancel()
         if error is not None:
             fail_future(pending.future, error)
         elif not pending.future.done():

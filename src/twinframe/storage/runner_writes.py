@@ -218,6 +218,7 @@ class WriteThread(Generic[X]):
                 batch, going = self._collect()
                 if batch:
                     loop.call_soon_threadsafe(self._settle, len(batch), self._write(batch))
+                del batch  # an idle thread keeps no documents alive
             loop.call_soon_threadsafe(self._end)
         except RuntimeError:  # the loop was closed without `close`: there is no waiter left
             return

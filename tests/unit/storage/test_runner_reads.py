@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -611,3 +613,21 @@ def test_threads_pause_until_the_loop_takes_their_results() -> None:
         return results
 
     assert asyncio.run(run()) == list(range(9))
+
+
+class Answer:
+    """A result that a weak reference can point to."""
+
+
+@pytest.mark.parametrize("timeout", [None, 600.0])
+def test_nothing_keeps_the_result_of_a_read_that_waited(timeout: float | None) -> None:
+    async def run() -> list[weakref.ref[Answer]]:
+        threads = ReadThreads(MemoryStore(), name="test", count=1, limit=100, niced=False)
+        reads = [asyncio.ensure_future(threads.run(lambda _: Answer(), timeout)) for _ in range(50)]
+        found = [weakref.ref(await each) for each in reads]
+        del reads
+        await threads.close()  # its thread has forgotten the last one
+        gc.collect()
+        return [each for each in found if each() is not None]
+
+    assert not asyncio.run(run())

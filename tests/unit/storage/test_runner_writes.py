@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -299,6 +301,27 @@ def test_a_work_the_store_runs_twice_is_not_taken_for_withdrawn() -> None:
     async def main() -> None:
         runner = StoreRunner(TwiceStore(), StorageSettings())
         assert await runner.write(put("a")) == "a"
+        await runner.close()
+
+    asyncio.run(main())
+
+
+def test_a_thread_that_waits_keeps_nothing_of_what_it_wrote() -> None:
+    class Document:
+        """What a write function stores."""
+
+    async def main() -> None:
+        runner = StoreRunner(GatedStore(), StorageSettings())
+        document = Document()
+        kept = weakref.ref(document)
+        await runner.write(lambda _, document=document: document)  # type: ignore[misc]  # the default binds
+        del document
+        # NOTE: the thread forgets it some time after the answer. It is given as much as it needs.
+        end = asyncio.get_running_loop().time() + PATIENCE
+        while kept() is not None and asyncio.get_running_loop().time() < end:
+            gc.collect()
+            await asyncio.sleep(0.01)
+        assert kept() is None
         await runner.close()
 
     asyncio.run(main())
