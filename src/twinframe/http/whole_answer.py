@@ -13,11 +13,11 @@ from typing import cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
+from twinframe.http.flow import PIECE_BYTES, PacedFlow
+
 Header = tuple[bytes, bytes]
 
 _BODILESS = (204, 304)
-_LARGE = 64 * 1024
-"""PERF: a larger body is not copied to follow its head in one piece."""
 _FRAMING = (b"connection", b"transfer-encoding")
 
 
@@ -95,8 +95,8 @@ def write_whole(
         return False
     cycle.response_started = True
     cycle.waiting_for_100_continue = False
-    if len(body) > _LARGE:
-        cycle.transport.writelines((head, body))
+    if len(body) > PIECE_BYTES:  # PERF: it is not copied to follow its head in one piece
+        _write_large(cycle, head, body)
     else:
         cycle.transport.write(head + body)
     cycle.response_complete = True
@@ -105,3 +105,14 @@ def write_whole(
         cycle.transport.close()
     cycle.on_response()
     return True
+
+
+def _write_large(cycle: RequestResponseCycle, head: bytes, body: bytes) -> None:
+    """Write an answer that stays in memory as a whole until its client has taken all of it."""
+    flow = cycle.flow
+    if not isinstance(flow, PacedFlow):
+        cycle.transport.writelines((head, body))
+        return
+    flow.piece = len(body)
+    cycle.transport.writelines((head, body))
+    flow.piece = 0

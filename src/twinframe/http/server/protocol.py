@@ -10,10 +10,10 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import httptools
-from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
+from twinframe.http.flow import PIECE_BYTES, PacedFlow
 from twinframe.http.server.connections import (
     ConnectionTable,
     Followers,
@@ -88,23 +88,6 @@ class Phase(IntEnum):
     IDLE = 4  # the next request
     LINGERING = 5  # the client, to read a refusal and leave
     CLOSING = 6  # the client, to take what was written
-
-
-class PacedFlow(FlowControl):
-    """uvicorn's flow control, with a pause of reading that uvicorn itself cannot end."""
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        super().__init__(transport)
-        self.blocked = False
-
-    def resume_reading(self) -> None:
-        if not self.blocked:
-            super().resume_reading()
-
-    def block(self) -> None:
-        """Stop reading, even if uvicorn resumes it."""
-        self.blocked = True
-        self.pause_reading()
 
 
 class Sweeper:
@@ -193,6 +176,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._chunk_overhead = 0
         self._unsent = 0
         self._unsent_since = 0.0
+        self._piece = 0  # bytes of which none is free before the client has taken all of them
         self._found: Fault | None = None  # by a parser callback, in the present request
         self._fault: Fault | None = None  # the connection ends with this answer
         self._upgraded = False
@@ -210,6 +194,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         super().connection_made(transport)
         self.flow: PacedFlow = PacedFlow(transport)
+        if transport.can_write_eof():  # not TLS, which would be paused for ever
+            transport.set_write_buffer_limits(high=0)  # whatever is not sent at once is charged
         self._since = now = self.loop.time()
         self.sweeper.watch(self, self.loop)
         self.address = read_address(transport)
@@ -498,7 +484,8 @@ class GuardedProtocol(HttpToolsProtocol):
         super().pause_writing()
         self._unsent = self.transport.get_write_buffer_size()
         self._unsent_since = self.loop.time()
-        self._owe(self._unsent)
+        self._piece = max(self.flow.piece, PIECE_BYTES)
+        self._owe(max(self._unsent, self._piece))
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -573,7 +560,7 @@ class GuardedProtocol(HttpToolsProtocol):
         unsent = self.transport.get_write_buffer_size()
         if unsent < self._unsent:
             self._unsent_since = now
-            self._owed.shrink(self._owed.size - unsent)
+            self._owed.shrink(max(0, self._owed.size - max(unsent, self._piece)))
         elif now - self._unsent_since > self.limits.write_seconds:
             self.transport.abort()
         self._unsent = unsent
