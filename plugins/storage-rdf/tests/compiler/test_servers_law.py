@@ -55,6 +55,16 @@ WALKS = tuple(
 )
 """Walks of any length between known ends."""
 
+OPTIONAL_UNIONS = tuple(
+    f"MATCH (a) OPTIONAL MATCH (a){walk}(b{label}) RETURN {columns}"
+    for walk, label, columns in product(
+        ("-[:has|feeds*1..3]-", "-[*1..3]->", "-[:has*1..4]-"),
+        ("", ":Room"),
+        ("a, b", "a.$dtId AS a, b.$dtId AS b"),
+    )
+)
+"""Walks of bounded length that are optional."""
+
 TWINS = orjson.loads(orjson.dumps(ODD_TWINS).replace(rb"\u0000", b""))
 """NOTE: Virtuoso takes no text with the character U+0000."""
 
@@ -112,8 +122,8 @@ def test_patterns_ids_and_counts_are_compiled_for_every_server(
     assert not any(answers.values()), answers
 
 
-@pytest.mark.parametrize("text", WALKS)
-def test_a_walk_of_any_length_is_answered_as_the_evaluator_does_or_declined(
+@pytest.mark.parametrize("text", WALKS + OPTIONAL_UNIONS)
+def test_a_walk_or_an_optional_union_is_answered_as_the_evaluator_does_or_declined(
     text: str, server_law: tuple[QueryLaw, LawGraph]
 ) -> None:
     law, graph = server_law
