@@ -7,7 +7,7 @@ from typing import Final
 from twinframe.model.comparison import build_equivalence_key, equals, name_type
 from twinframe.model.values import Value
 from twinframe.query.evaluate.failures import build_type_error
-from twinframe.query.evaluate.member_sets import SCALARS, Members
+from twinframe.query.evaluate.member_sets import SIMPLE, Members
 from twinframe.query.evaluate.ranges import EvaluateItems, is_in_range
 from twinframe.query.evaluate.run import Evaluate, Row, Run
 
@@ -31,7 +31,7 @@ def compile_membership(left: Evaluate, right: EvaluateItems) -> Evaluate:
             return is_in_range(item, items)
         if not isinstance(items, list):
             raise build_type_error(f"IN takes a List at its right, not {name_type(items)}.")
-        if len(items) > _FEW and type(item) in SCALARS:
+        if len(items) > _FEW and type(item) in SIMPLE:
             members = _find_members(place, items, run)
             if members is not None:
                 return _is_member(item, members, run)
@@ -41,7 +41,7 @@ def compile_membership(left: Evaluate, right: EvaluateItems) -> Evaluate:
 
 
 def _find_members(place: object, items: list[Value], run: Run) -> Members | None:
-    """Return the members of a list of scalars that was tested just before too."""
+    """Return the members of a list of simple values that was tested just before too."""
     seen, members = run.memberships.get(place, (None, None))
     if seen is not items:
         if members is not None:
@@ -54,7 +54,7 @@ def _find_members(place: object, items: list[Value], run: Run) -> Members | None
     if members is None:
         members = Members(items, run.budget)
         run.memberships[place] = (items, members)
-    return members if members.are_scalar else None
+    return members if members.are_simple else None
 
 
 def _is_member(item: Value, members: Members, run: Run) -> bool | None:

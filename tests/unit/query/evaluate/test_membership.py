@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.query.evaluate.graphs import build_building
+from tests.unit.query.evaluate.graphs import build_building, build_relationship, build_twin
 from twinframe.errors import LimitExceeded, QueryInvalid, QueryTimeout
 from twinframe.model.comparison import equals
 from twinframe.query.evaluate.limits import Limits, Meter
@@ -25,7 +25,14 @@ SCALARS = st.one_of(
     st.sampled_from([2**53, 2**53 + 1, 2.0**53, -0.0, 0.0, 1.0, 2.5, math.nan, math.inf]),
     st.sampled_from(["", "1", "a", "true"]),
 )
-VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=2))
+ENTITIES = st.sampled_from(
+    [
+        *(build_twin(name, "dtmi:t:Room;2", x=x) for name, x in (("a", 1), ("a", 2), ("b", 1))),
+        *(build_relationship("a", name, "has", "b") for name in "ab"),
+        build_relationship("b", "a", "has", "b"),
+    ]
+)
+VALUES = st.one_of(SCALARS, ENTITIES, st.lists(SCALARS, max_size=2))
 
 
 def build_run(limits: Limits | None = None) -> Run:
@@ -60,6 +67,13 @@ def test_two_places_keep_their_lists_apart() -> None:
     another = compile_membership(lambda row, _: row[0], lambda _, __: [*FILLER])
     run, items = build_run(), [*FILLER, 1]
     assert [(ask((1, items), run), another((1,), run)) for _ in range(3)] == [(True, False)] * 3
+
+
+def test_nodes_are_found_in_a_long_list_without_comparing_each() -> None:
+    meter, items = Meter(), [build_twin(f"t{at}", "dtmi:t:Room;2") for at in range(500)]
+    run = build_run(Limits(meter=meter))
+    assert [ask((one, items), run) for one in reversed(items)] == [True] * 500
+    assert meter.steps < 3 * 500
 
 
 def test_the_work_for_a_long_list_is_that_of_its_length_and_of_the_rows() -> None:
