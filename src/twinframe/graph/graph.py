@@ -74,9 +74,8 @@ class Graph:
         """
         clock = build_steady_clock(clock)
         write_clock = WriteClock(clock)
-        recorder = None
-        if settings.events.enabled:
-            recorder = EventRecorder(build_source(settings, host), write_clock)
+        silent = not settings.events.enabled
+        recorder = EventRecorder(build_source(settings, host), write_clock, silent=silent)
         memory = memory or MemoryAccount()
         context = GraphContext(
             runner, settings, clock, recorder=recorder, memory=memory, write_clock=write_clock

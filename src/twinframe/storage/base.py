@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from twinframe.model.ids import TWIN_LABEL
 from twinframe.query.algebra import LabelName
@@ -22,6 +22,8 @@ from twinframe.query.reader import GraphReader
 from twinframe.runtime.memory import MemoryAccount
 
 T = TypeVar("T")
+
+_EVENTS_AT_ONCE: Final = 100
 
 
 # --- what is stored -----------------------------------------------------------------------------
@@ -94,14 +96,74 @@ class Listed(Generic[T]):
     item: T
 
 
+class ChangeKind(enum.IntEnum):
+    """What the write of an event changed. The numbers are stored."""
+
+    NOTHING = 0  # a message, such as telemetry
+    TWIN_CREATED = 1
+    TWIN_UPDATED = 2
+    TWIN_DELETED = 3
+    RELATIONSHIP_CREATED = 4
+    RELATIONSHIP_UPDATED = 5
+    RELATIONSHIP_DELETED = 6
+    MODEL_CREATED = 7
+    MODEL_DECOMMISSIONED = 8
+    MODEL_DELETED = 9
+
+
+REPLACEMENTS: Final = frozenset(
+    {
+        ChangeKind.TWIN_UPDATED,
+        ChangeKind.TWIN_DELETED,
+        ChangeKind.RELATIONSHIP_UPDATED,
+        ChangeKind.RELATIONSHIP_DELETED,
+    }
+)
+"""The changes after which the earlier document of a twin or relationship is no longer stored."""
+
+
 @dataclass(frozen=True, slots=True)
 class OutboxEvent:
-    """An event of the graph: `subject` is the id of its twin or model, within which order counts;
-    `body` is its envelope, JSON in UTF-8. The store interprets neither.
+    """An event of the graph, or a change that is no event: one row of the outbox.
+
+    `subject` is the id of its twin or model, within which order counts; `relationship_id` is set
+    for changes of a relationship, whose source the subject is. `body` is text in UTF-8, which the
+    store does not interpret. `kind` is None for events that a release without kinds stored.
     """
 
     subject: str
     body: bytes
+    kind: ChangeKind | None = ChangeKind.NOTHING
+    relationship_id: str = ""
+
+    @property
+    def replaced(self) -> tuple[str, str] | None:
+        """The twin or relationship whose document it replaced or deleted, if it did."""
+        return (self.subject, self.relationship_id) if self.kind in REPLACEMENTS else None
+
+
+@dataclass(frozen=True, slots=True)
+class EntityChange:
+    """Which entity a write changed, and how; see `OutboxEvent`."""
+
+    position: int
+    kind: ChangeKind
+    subject: str
+    relationship_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage:
+    """The changes after a position up to `position`, oldest first.
+
+    One entity may occur several times. `is_complete` is False if some changes after the position
+    that was asked for are no longer kept, or their kind is not known: the caller reads all entities
+    instead, and goes on after the last position.
+    """
+
+    changes: Sequence[EntityChange]
+    position: int
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +310,32 @@ class GraphSession(GraphReader):
         is read often, to find new events.
         """
 
+    def read_changes(self, *, after: int, limit: int) -> ChangePage:
+        """Return which entities the next `limit` events after `after` changed.
+
+        A store that can does not read the bodies of the events. NOTE: a restored graph assigns
+        positions again, in a new epoch (`storage.epochs`).
+        """
+        rows = self.read_events(after=after, limit=limit)
+        found = ((at, event.kind, event.subject, event.relationship_id) for at, event in rows)
+        # Read after the rows: events that are deleted in between must not be overlooked.
+        return build_change_page(found, after, self.read_event_bounds())
+
+    def read_replacements(
+        self, subject: str, relationship_id: str, *, after: int, limit: int
+    ) -> Sequence[tuple[int, OutboxEvent]]:
+        """Return at most `limit` events that replaced or deleted a twin, after `after`, in order.
+
+        With a `relationship_id` they are those of the relationship. A store that can finds them
+        without reading other events.
+        """
+        found: list[tuple[int, OutboxEvent]] = []
+        key = subject, relationship_id
+        while len(found) < limit and (rows := self.read_events(after=after, limit=_EVENTS_AT_ONCE)):
+            after = rows[-1][0]
+            found += ((at, event) for at, event in rows if event.replaced == key)
+        return found[:limit]
+
     def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
         """Return twin id -> model id of those that exist; a store may use one read for all."""
         found = ((twin_id, self.read_twin_model(twin_id)) for twin_id in twin_ids)
@@ -324,6 +412,25 @@ class GraphSession(GraphReader):
         """Release the resources of the session."""
 
 
+def build_change_page(
+    rows: Iterable[tuple[int, int | None, str, str]], after: int, bounds: tuple[int, int]
+) -> ChangePage:
+    """Build the page of the rows (position, kind, subject, relationship) after a position.
+
+    `bounds` are those of the events, read after the rows.
+    """
+    changes: list[EntityChange] = []
+    position, (first, last) = after, bounds
+    is_complete = first - 1 <= after <= last
+    for at, kind, subject, relationship_id in rows:
+        position = at
+        if kind is None:
+            is_complete = False
+        elif kind:
+            changes.append(EntityChange(at, ChangeKind(kind), subject, relationship_id))
+    return ChangePage(changes, position, is_complete)
+
+
 # --- writing ---------------------------------------------------------------------------------
 
 
@@ -396,7 +503,7 @@ class GraphTransaction(GraphSession):
         """Append these events after all others, in this order, atomically with the other changes.
 
         Positions are from 1 up and rise; one that was seen never recurs, whatever is deleted. There
-        may be gaps.
+        may be gaps. All fields of an event are stored.
         """
 
     @abstractmethod

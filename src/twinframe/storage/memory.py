@@ -119,6 +119,14 @@ class MemorySession(GraphSession):
         end = min(start + limit, state.last_event + 1)
         return [(position, state.events[position]) for position in range(start, end)]
 
+    def read_replacements(
+        self, subject: str, relationship_id: str, *, after: int, limit: int
+    ) -> Sequence[tuple[int, OutboxEvent]]:
+        """Events that replaced or deleted one entity."""
+        state = self.state
+        found = state.list_replacements((subject, relationship_id), after)[:limit]
+        return [(position, state.events[position]) for position in found]
+
     def read_event_bounds(self) -> tuple[int, int]:
         """Return the positions of the first kept and the last event."""
         state = self.state

@@ -22,7 +22,7 @@ from twinframe_storage_rdf.mapping import (
     Triple,
     build_edge_triple,
     build_entry_triples,
-    build_event_triple,
+    build_event_triples,
     build_interface_triples,
     build_model_triples,
     build_relationship_triples,
@@ -168,7 +168,7 @@ def _list_service_triples(records: Differences) -> list[Triple]:
             found += build_entry_triples(*key, body)
     for position, event in records.events.items():
         if event is not None:
-            found.append(build_event_triple(position, event))
+            found += build_event_triples(position, event)
     return found
 
 

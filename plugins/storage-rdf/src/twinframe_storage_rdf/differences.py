@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import orjson
 
 from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord, TwinRecord
+from twinframe_storage_rdf.mapping import unpack_event
 
 T = TypeVar("T")
 
@@ -159,7 +160,7 @@ def parse_differences(text: bytes) -> Differences:
         entries={
             (kind, key): None if x is None else x.encode() for kind, key, x in found["entries"]
         },
-        events={at: _unpack(OutboxEvent, x, 1) for at, x in found["events"]},
+        events={at: None if x is None else unpack_event(x) for at, x in found["events"]},
     )
 
 

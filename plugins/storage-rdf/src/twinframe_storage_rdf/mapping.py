@@ -7,14 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 from urllib.parse import quote, unquote
 
 import orjson
 
 from twinframe.model.ids import build_model_name
 from twinframe.model.values import JsonValue
-from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord, TwinRecord
+from twinframe.storage.base import (
+    ChangeKind,
+    ModelRecord,
+    OutboxEvent,
+    RelationshipRecord,
+    TwinRecord,
+)
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.ontology import Ontology
 from twinframe_storage_rdf.terms import Iri, Term
@@ -157,10 +163,27 @@ def build_entry_triples(kind: str, key: str, body: bytes) -> list[Triple]:
     return [(iri, v.build_key_iri(kind), key), (iri, v.BODY, body)]
 
 
-def build_event_triple(position: int, event: OutboxEvent) -> Triple:
+def build_event_triples(position: int, event: OutboxEvent) -> list[Triple]:
     """An event, for the state graph."""
-    text = orjson.dumps([event.subject, event.body.decode()])
-    return v.build_event_iri(position), v.EVENT, text
+    iri = v.build_event_iri(position)
+    text = orjson.dumps([event.subject, event.body.decode(), event.kind, event.relationship_id])
+    triples: list[Triple] = [(iri, v.EVENT, text)]
+    if event.replaced is not None:
+        triples.append((iri, v.REPLACES, v.build_entity_iri(*event.replaced)))
+    return triples
+
+
+def read_event(text: bytes) -> OutboxEvent:
+    """Read the text of an event; one that an earlier release stored has no kind."""
+    return unpack_event(cast("list[Any]", orjson.loads(text)))
+
+
+def unpack_event(fields: Sequence[Any]) -> OutboxEvent:
+    """Build an event from its fields, of which an earlier release stored only the first two."""
+    subject, body, *rest = fields
+    kind, relationship_id = rest or (None, "")
+    kind = None if kind is None else ChangeKind(kind)
+    return OutboxEvent(subject, body.encode(), kind, relationship_id)
 
 
 def measure_triples(triples: Iterable[Triple]) -> int:

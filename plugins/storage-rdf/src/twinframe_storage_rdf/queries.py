@@ -259,6 +259,11 @@ class Queries:
         wanted = _values("?e", map(v.build_event_iri, positions))
         return self._select_state("?e ?event", f"{wanted} ?e {_P['EVENT']} ?event .")
 
+    def replacements(self, twin_id: str, relationship_id: str) -> str:
+        """Resources of the events that replaced or deleted a twin or relationship."""
+        entity = render_iri(v.build_entity_iri(twin_id, relationship_id))
+        return self._select_state("?e", f"?e {_P['REPLACES']} {entity} .")
+
     def event_sizes(self, positions: Iterable[int]) -> str:
         """Return the query for resource and text length of the events at these positions."""
         wanted = _values("?e", map(v.build_event_iri, positions))

@@ -8,8 +8,6 @@ from heapq import merge
 from itertools import chain, islice
 from typing import Any, Final, TypeVar, cast
 
-import orjson
-
 from twinframe.storage.base import (
     Listed,
     ModelRecord,
@@ -21,6 +19,7 @@ from twinframe.storage.base import (
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import Differences, EntryKey, RelationshipKey
 from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
+from twinframe_storage_rdf.mapping import read_event
 from twinframe_storage_rdf.queries import (
     Queries,
     read_model_row,
@@ -323,9 +322,7 @@ class Records:
         for batch in batched(positions):
             rows, differ = self._view.read(self.queries.events_at(batch))
             for iri, text in rows:
-                subject, body = cast("list[str]", orjson.loads(cast("bytes", text)))
-                position = v.parse_event_iri(cast("Iri", iri))
-                found[position] = OutboxEvent(subject, body.encode())
+                found[v.parse_event_iri(cast("Iri", iri))] = read_event(cast("bytes", text))
             for position in batch:
                 if position in differ.events:
                     event = differ.events[position]
@@ -333,6 +330,14 @@ class Records:
                     if event is not None:
                         found[position] = event
         return {position: found[position] for position in sorted(found)}
+
+    def list_replacements(self, twin_id: str, relationship_id: str, after: int) -> list[int]:
+        """List the positions after `after` of events that replaced or deleted one entity."""
+        rows, differ = self._view.read(self.queries.replacements(twin_id, relationship_id))
+        found = {v.parse_event_iri(cast("Iri", row[0])) for row in rows} - differ.events.keys()
+        key = twin_id, relationship_id
+        found |= {at for at, event in differ.events.items() if event and event.replaced == key}
+        return sorted(position for position in found if position > after)
 
     # --- the hierarchy --------------------------------------------------------------------------
 

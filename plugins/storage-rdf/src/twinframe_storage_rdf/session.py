@@ -131,6 +131,14 @@ class RdfSession(GraphSession):
             positions = range(start, min(start + limit, last + 1))
             return list(self._records.read_events(positions).items())
 
+    def read_replacements(
+        self, subject: str, relationship_id: str, *, after: int, limit: int
+    ) -> Sequence[tuple[int, OutboxEvent]]:
+        """Events that replaced or deleted one entity."""
+        with self._one_state():
+            positions = self._records.list_replacements(subject, relationship_id, after)[:limit]
+            return list(self._records.read_events(positions).items())
+
     def read_event_bounds(self) -> tuple[int, int]:
         """Return the positions of the first kept and the last event."""
         first, last = self._read_event_range()

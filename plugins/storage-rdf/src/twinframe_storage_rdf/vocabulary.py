@@ -88,7 +88,9 @@ LAST_EVENT: Final = Iri(_VOCABULARY + "lastEvent")
 BODY: Final = Iri(_VOCABULARY + "body")
 """The document of an entry."""
 EVENT: Final = Iri(_VOCABULARY + "event")
-"""Subject and body of an event, as a JSON array."""
+"""Subject, body, kind and relationship id of an event, as a JSON array."""
+REPLACES: Final = Iri(_VOCABULARY + "replaces")
+"""From an event to the twin or relationship whose document the write replaced or deleted."""
 UNDO: Final = Iri(_VOCABULARY + "undo")
 WRITTEN_AT: Final = Iri(_VOCABULARY + "writtenAt")
 
@@ -163,6 +165,13 @@ def build_event_iri(position: int) -> Iri:
 def parse_event_iri(iri: str) -> int:
     """The position in an IRI of `build_event_iri`."""
     return int(iri[len(_EVENT) :])
+
+
+def build_entity_iri(twin_id: str, relationship_id: str) -> Iri:
+    """The IRI of a twin, or of a relationship of it where there is a relationship id."""
+    if relationship_id:
+        return build_relationship_iri(twin_id, relationship_id)
+    return build_twin_iri(twin_id)
 
 
 def build_bucket(twin_id: str) -> int:

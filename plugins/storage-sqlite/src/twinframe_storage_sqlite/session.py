@@ -12,6 +12,8 @@ import orjson
 
 from twinframe.errors import InvalidContinuationToken
 from twinframe.storage.base import (
+    ChangeKind,
+    ChangePage,
     GraphSession,
     IncomingRelationship,
     Instance,
@@ -21,6 +23,7 @@ from twinframe.storage.base import (
     RelationshipRecord,
     StoredDocument,
     TwinRecord,
+    build_change_page,
 )
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.scans import GraphScans
@@ -95,7 +98,18 @@ _ENTRY: Final = "SELECT body FROM entry WHERE kind = ? AND key = ?"
 _ENTRIES: Final = "SELECT key, body FROM entry WHERE kind = ? AND key > ? ORDER BY key LIMIT ?"
 _FIRST_ENTRIES: Final = "SELECT key, body FROM entry WHERE kind = ? ORDER BY key LIMIT ?"
 _EVENTS: Final = (
-    "SELECT position, subject, body FROM event WHERE position > ? ORDER BY position LIMIT ?"
+    "SELECT position, subject, body, kind, relationship FROM event "
+    "WHERE position > ? ORDER BY position LIMIT ?"
+)
+_CHANGES: Final = (
+    "SELECT position, kind, subject, relationship FROM event "
+    "WHERE position > ? ORDER BY position LIMIT ?"
+)
+# NOTE: the condition on the kind is that of the index.
+_REPLACEMENTS: Final = (
+    "SELECT position, subject, body, kind, relationship FROM event "
+    "INDEXED BY event_replacement WHERE subject = ? AND relationship = ? "
+    "AND kind IN (2, 3, 5, 6) AND position > ? ORDER BY position LIMIT ?"
 )
 _EVENT_BOUNDS: Final = (
     "SELECT (SELECT min(position) FROM event), "
@@ -164,8 +178,19 @@ class SqliteSession(GraphScans, GraphSession):
 
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
         """Events after a position; one writer at a time gives positions in the order of commits."""
-        rows = self.read_all(_EVENTS, (after, limit))
-        return [(position, OutboxEvent(subject, body)) for position, subject, body in rows]
+        return [*map(_build_event, self.read_all(_EVENTS, (after, limit)))]
+
+    def read_changes(self, *, after: int, limit: int) -> ChangePage:
+        """Which entities the next events changed, without a copy of their bodies."""
+        rows = self.read_all(_CHANGES, (after, limit))
+        return build_change_page(rows, after, self.read_event_bounds())
+
+    def read_replacements(
+        self, subject: str, relationship_id: str, *, after: int, limit: int
+    ) -> Sequence[tuple[int, OutboxEvent]]:
+        """Replacing events of one entity, by the index of these."""
+        rows = self.read_all(_REPLACEMENTS, (subject, relationship_id, after, limit))
+        return [*map(_build_event, rows)]
 
     def read_event_bounds(self) -> tuple[int, int]:
         """Return the positions of the first kept and the last event."""
@@ -283,6 +308,12 @@ class SqliteSession(GraphScans, GraphSession):
             decommissioned=bool(decommissioned),
             position=position,
         )
+
+
+def _build_event(row: Row) -> tuple[int, OutboxEvent]:
+    position, subject, body, kind, relationship_id = row
+    kind = None if kind is None else ChangeKind(kind)
+    return position, OutboxEvent(subject, body, kind, relationship_id)
 
 
 def _parse_incoming_key(key: str) -> tuple[str, int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, islice
 from typing import Final, NoReturn
 
@@ -87,12 +87,15 @@ ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"""
 _DELETE_ENTRY: Final = "DELETE FROM entry WHERE kind = ? AND key = ? RETURNING 1"
 # PERF: the sum is 0.5 us of an append, and gives the size of the outbox without a scan.
 _APPEND_EVENT: Final = """
-INSERT INTO event (subject, body, total) VALUES (
-  ?, ?, ? + coalesce((SELECT total FROM event ORDER BY position DESC LIMIT 1), 0))"""
-_APPEND_EVENTS: Final = RowsStatement("INSERT INTO event (subject, body, total) VALUES ", 3)
+INSERT INTO event (subject, body, kind, relationship, total) VALUES (
+  ?, ?, ?, ?, ? + coalesce((SELECT total FROM event ORDER BY position DESC LIMIT 1), 0))"""
+_APPEND_EVENTS: Final = RowsStatement(
+    "INSERT INTO event (subject, body, kind, relationship, total) VALUES ", 5
+)
 _LAST_TOTAL: Final = "SELECT total FROM event ORDER BY position DESC LIMIT 1"
 _FEW_EVENTS: Final = 5
 _ROW_BYTES: Final = 24
+_INDEX_BYTES: Final = 16
 _DELETE_EVENTS: Final = """
 DELETE FROM event WHERE position IN (
   SELECT position FROM event WHERE position <= ? ORDER BY position LIMIT ?)"""
@@ -199,26 +202,25 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
         """Append events after the others."""
-        sizes = [self._measure_row(len(each.body) + len(each.subject)) for each in events]
+        sizes: Iterable[int] = map(self._measure_row, events)
         try:
             # PERF: a write of one twin has one event, which needs no total to be read first.
             if len(events) < _FEW_EVENTS:
-                few = [(x.subject, x.body, size) for x, size in zip(events, sizes, strict=True)]
-                self._cursor.executemany(_APPEND_EVENT, few)
+                self._cursor.executemany(_APPEND_EVENT, [*map(_bind_event, events, sizes)])
             else:
                 last = self._cursor.execute(_LAST_TOTAL).get or 0
                 totals = islice(accumulate(sizes, initial=last), 1, None)
-                many = [(x.subject, x.body, total) for x, total in zip(events, totals, strict=True)]
-                _APPEND_EVENTS.run(self._cursor, many)
+                _APPEND_EVENTS.run(self._cursor, [*map(_bind_event, events, totals)])
         except EngineError as error:
             self._fail(error)
 
-    def _measure_row(self, size: int) -> int:
-        """The space of an event of this size in the file: a large one has its own pages."""
-        size += _ROW_BYTES
-        if size < self._page_bytes:
-            return size
-        return -(-size // self._page_bytes) * self._page_bytes
+    def _measure_row(self, event: OutboxEvent) -> int:
+        """The space of an event in the file: a large one has its own pages."""
+        key = len(event.subject) + len(event.relationship_id)
+        size = key + len(event.body) + _ROW_BYTES
+        if size >= self._page_bytes:
+            size = -(-size // self._page_bytes) * self._page_bytes
+        return size if event.replaced is None else size + key + _INDEX_BYTES
 
     def delete_events(self, *, up_to: int, limit: int) -> int:
         """Delete the oldest events."""
@@ -233,6 +235,10 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
 
     def _fail(self, error: BaseException) -> NoReturn:
         raise build_error(error, self.connection.filename) from error
+
+
+def _bind_event(event: OutboxEvent, total: int) -> tuple[SqlValue, ...]:
+    return event.subject, event.body, event.kind, event.relationship_id, total
 
 
 def _bind_relationship(record: RelationshipRecord) -> tuple[SqlValue, ...]:

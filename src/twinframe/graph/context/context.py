@@ -91,7 +91,7 @@ class _WriteSignal:
 
 @dataclass(slots=True)
 class GraphContext:
-    """One graph as a worker serves it; without `recorder` no events are kept of its writes.
+    """One graph as a worker serves it; the `recorder` of its changes sends no events by default.
 
     `clock` is for lifetimes, `write_clock` gives the recorded times of writes. `memory` is what the
     worker may hold for all its graphs together.
@@ -101,7 +101,9 @@ class GraphContext:
     settings: Settings
     clock: Clock = read_clock
     models: ModelCache = field(default_factory=ModelCache)
-    recorder: EventRecorder | None = None
+    recorder: EventRecorder = field(
+        default_factory=partial(EventRecorder, "", read_clock, silent=True)
+    )
     signal: _WriteSignal = field(default_factory=_WriteSignal)
     memory: MemoryAccount = field(default_factory=MemoryAccount)
     write_clock: WriteClock = field(default_factory=partial(WriteClock, read_clock))
@@ -131,7 +133,7 @@ class GraphContext:
     def join_trace(self) -> GraphContext:
         """Return a context for the present request: its events carry its trace."""
         trace = CURRENT_TRACE.get()
-        if not trace or self.recorder is None:
+        if not trace:
             return self
         return replace(self, recorder=self.recorder.join_trace(trace))
 

@@ -38,6 +38,7 @@ from twinframe.graph.delivery.records import (
 )
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.filters import Filter, build_filter
+from twinframe.graph.events.outbox import read_events
 from twinframe.hooks.event_sinks.base import EndpointGone
 from twinframe.model.clock import render_update_time
 from twinframe.runtime.instruments.base import Level, RouteStanding
@@ -312,11 +313,11 @@ class RouteDelivery:
     async def _load(self, position: int) -> Event | None:
         """Read again an event that passed the filter before."""
         found = await self._context.runner.read(
-            lambda session: session.read_events(after=position - 1, limit=1)
+            lambda session: read_events(session, after=position - 1, limit=1)
         )
-        for at, stored in found:
-            if at == position:
-                return Event(at, stored.subject, stored.body)
+        for at, read in found:
+            if at == position and read.text:
+                return Event(at, read.key, read.text)
         self._lose(1)
         return None
 

@@ -13,8 +13,9 @@ from twinframe.graph.context.model_cache import ModelCache, ModelView
 from twinframe.graph.context.paging import gather
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.filters import Filter
+from twinframe.graph.events.outbox import ReadEvent, read_events
 from twinframe.query.evaluate.functions.digitaltwins import holds_model
-from twinframe.storage.base import GraphSession, OutboxEvent
+from twinframe.storage.base import GraphSession
 
 # PERF: some 10 us an event to parse and filter it; the event loop stops for less than 1 ms.
 BATCH: Final = 64
@@ -26,8 +27,7 @@ MUCH: Final = 512 * 1024
 class EventBatch:
     """The events read after a position: up to `position`, of which `events` pass.
 
-    `read` counts all of them, `size` their bytes. `missed` counts positions that had been deleted
-    before.
+    `read` counts all rows, `size` their bytes. `missed` counts events that can no longer be read.
     """
 
     position: int
@@ -84,8 +84,8 @@ def build_read(
     """Build the same as a function of a session."""
 
     def read(session: GraphSession) -> EventBatch:
-        def fetch(after: int | None, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
-            return session.read_events(after=after or 0, limit=limit)
+        def fetch(after: int | None, limit: int) -> Sequence[tuple[int, ReadEvent]]:
+            return read_events(session, after=after or 0, limit=limit)
 
         rows = gather(fetch, after, limit, MUCH, _measure)
         if not rows:
@@ -94,8 +94,9 @@ def build_read(
         if rows[0][0] > after + 1:
             first, _ = session.read_event_bounds()
             missed = max(min(first, rows[0][0]) - after - 1, 0)
-        size = sum(len(stored.body) for _, stored in rows)
-        events = [Event(position, stored.subject, stored.body) for position, stored in rows]
+        missed += sum(read.text is None for _, read in rows)
+        size = sum(read.size for _, read in rows)
+        events = [Event(position, read.key, read.text) for position, read in rows if read.text]
         if passes is not None:
             scope = ModelScope(models.open(session), session)
             events = [event for event in events if passes.passes(event, scope)]
@@ -104,8 +105,8 @@ def build_read(
     return read
 
 
-def _measure(event: OutboxEvent) -> int:
-    return len(event.body)
+def _measure(event: ReadEvent) -> int:
+    return event.size
 
 
 def _build_empty(session: GraphSession, after: int) -> EventBatch:

@@ -8,27 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast
 from urllib.parse import urlsplit
 
 import orjson
 
 from twinframe.graph.documents.twins import METADATA, MODEL, TOUCHED, JsonObject, is_source_time
 from twinframe.graph.events.changes import Changes, build_changes
+from twinframe.graph.events.differences import render_difference
 from twinframe.graph.events.envelope import (
-    EventType,
     add_notes,
     render_changes,
-    render_event,
     render_notes,
     render_telemetry,
 )
+from twinframe.graph.events.rows import EntityKey, build_digest, render_row
 from twinframe.model.clock import Clock, render_update_time
+from twinframe.model.etags import build_guid
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
-from twinframe.storage.base import OutboxEvent, StoredDocument
-
-RelationshipKey = tuple[str, str]
+from twinframe.storage.base import ChangeKind, OutboxEvent, StoredDocument
 
 
 class Outbox(Protocol):
@@ -78,21 +77,27 @@ class Sender(NamedTuple):
 
 
 class EventRecorder:
-    """Appends events of one graph.
+    """Appends the changes of one graph to the outbox, as events.
 
     `source` is the host name in the events, `trace` the `traceparent` of the request that causes
-    them.
+    them. A `silent` recorder appends changes of which no event is sent, so that earlier events can
+    still be made whole and readers still see what changed.
     """
 
-    def __init__(self, source: str, clock: Clock, trace: str = "") -> None:
+    def __init__(self, source: str, clock: Clock, trace: str = "", *, silent: bool = False) -> None:
         self._host = source
         self._source = orjson.dumps(source)
         self._clock = clock
         self._trace = trace
+        self.is_silent = silent
 
     def join_trace(self, trace: str) -> EventRecorder:
         """Return a recorder for the changes of one request."""
-        return EventRecorder(self._host, self._clock, trace)
+        return EventRecorder(self._host, self._clock, trace, silent=self.is_silent)
+
+    def silence(self) -> EventRecorder:
+        """Return a recorder of changes of which no event is sent."""
+        return EventRecorder(self._host, self._clock, self._trace, silent=True)
 
     # --- twins ----------------------------------------------------------------------------------
 
@@ -110,50 +115,50 @@ class EventRecorder:
         twins, or look at changes, are served best by an update.
         """
         if before is None:
-            time = _read_time(document)
-            kind, trace = EventType.TWIN_CREATE, self._trace
-            text = render_event(kind, self._source, twin_id, time, body, trace=trace)
-            transaction.append_events([OutboxEvent(twin_id, text)])
+            created = self.build_created((twin_id, ""), _read_time(document), body)
+            transaction.append_events([created])
             return
-        old = cast("JsonObject", orjson.loads(before.body))
-        self._record_twin_change(transaction, twin_id, document, build_changes(old, document))
+        changes = None
+        if not self.is_silent:
+            changes = build_changes(cast("JsonObject", orjson.loads(before.body)), document)
+        self.record_twin_patched(transaction, twin_id, document, body, before, changes)
 
     def record_twin_patched(
         self,
         transaction: Outbox,
         twin_id: str,
         document: JsonObject,
-        changes: Changes,
+        body: bytes,
+        before: StoredDocument,
+        changes: Changes | None,
     ) -> None:
-        """Record a patch of a twin, or of a component of it."""
-        self._record_twin_change(transaction, twin_id, document, changes)
+        """Record a patch of a twin, or of a component of it.
+
+        `document` and `body` are as it is stored now. A silent recorder needs no `changes`.
+        """
+        metadata = cast("JsonObject", document[METADATA])
+        data = notes = b""
+        if changes is not None and not self.is_silent:
+            data = render_changes(cast("str", metadata[MODEL]), changes.patch)
+            notes = render_notes({"old": changes.old})
+        head = self._build_head(cast("str", metadata[TOUCHED]))
+        difference = render_difference(before.body, notes + body)
+        row = render_row(head, data, notes, difference)
+        transaction.append_events([OutboxEvent(twin_id, row, ChangeKind.TWIN_UPDATED)])
 
     def record_twin_deleted(
         self, transaction: Outbox, twin_id: str, before: StoredDocument
     ) -> None:
         """Record the deletion of a twin; the event has its last document."""
-        self._append(transaction, EventType.TWIN_DELETE, twin_id, twin_id, before.body)
-
-    def _record_twin_change(
-        self,
-        transaction: Outbox,
-        twin_id: str,
-        document: JsonObject,
-        changes: Changes,
-    ) -> None:
-        metadata = cast("JsonObject", document[METADATA])
-        data = render_changes(cast("str", metadata[MODEL]), changes.patch)
-        kind, time = EventType.TWIN_UPDATE, cast("str", metadata[TOUCHED])
-        notes = {"old": changes.old}
-        text = render_event(kind, self._source, twin_id, time, data, notes, trace=self._trace)
-        transaction.append_events([OutboxEvent(twin_id, text)])
+        row = render_row(self._build_head(self._read_clock()), before.body)
+        transaction.append_events([OutboxEvent(twin_id, row, ChangeKind.TWIN_DELETED)])
 
     # --- relationships --------------------------------------------------------------------------
 
     def record_relationship_put(
         self,
         transaction: Outbox,
-        key: RelationshipKey,
+        key: EntityKey,
         body: bytes,
         before: StoredDocument | None,
     ) -> None:
@@ -162,76 +167,83 @@ class EventRecorder:
         One that gets another target or name counts as a new one.
         """
         if before is None:
-            self._tell_relationship(transaction, EventType.RELATIONSHIP_CREATE, key, body)
+            self._record_relationship_created(transaction, key, body)
             return
         old, new = orjson.loads(before.body), orjson.loads(body)
         if any(old[name] != new[name] for name in ("$targetId", "$relationshipName")):
-            self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
-            self._tell_relationship(transaction, EventType.RELATIONSHIP_CREATE, key, body)
+            self.record_relationship_deleted(transaction, key, before)
+            self._record_relationship_created(transaction, key, body)
         else:
-            changes = build_changes(old, new)
-            self._record_relationship_change(transaction, key, new["$targetId"], changes)
+            changes = None if self.is_silent else build_changes(old, new)
+            self.record_relationship_patched(
+                transaction, key, new["$targetId"], body, before, changes
+            )
 
     def record_relationship_patched(
         self,
         transaction: Outbox,
-        key: RelationshipKey,
+        key: EntityKey,
         target_id: str,
-        changes: Changes,
+        body: bytes,
+        before: StoredDocument,
+        changes: Changes | None,
     ) -> None:
-        """Record a patch of a relationship."""
-        self._record_relationship_change(transaction, key, target_id, changes)
+        """Record a patch of a relationship; see `record_twin_patched`.
+
+        SPEC: the model of the data is presumed to be that of the source twin.
+        """
+        data = notes = b""
+        if changes is not None and not self.is_silent:
+            data = render_changes(transaction.read_twin_model(key[0]) or "", changes.patch)
+            notes = render_notes({"old": changes.old, "target": target_id})
+        head = self._build_head(self._read_clock())
+        difference = render_difference(before.body, notes + body)
+        row = render_row(head, data, notes, difference)
+        kind = ChangeKind.RELATIONSHIP_UPDATED
+        transaction.append_events([OutboxEvent(key[0], row, kind, key[1])])
 
     def record_relationship_deleted(
-        self, transaction: Outbox, key: RelationshipKey, before: StoredDocument
+        self, transaction: Outbox, key: EntityKey, before: StoredDocument
     ) -> None:
         """Record the deletion of a relationship; the event has its last document."""
-        self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
+        notes = self._render_model_notes(transaction, key)
+        row = render_row(self._build_head(self._read_clock()), before.body, notes)
+        kind = ChangeKind.RELATIONSHIP_DELETED
+        transaction.append_events([OutboxEvent(key[0], row, kind, key[1])])
 
-    def _record_relationship_change(
-        self,
-        transaction: Outbox,
-        key: RelationshipKey,
-        target_id: str,
-        changes: Changes,
+    def _record_relationship_created(
+        self, transaction: Outbox, key: EntityKey, body: bytes
     ) -> None:
-        """SPEC: the model of the data is presumed to be that of the source twin."""
-        model_id = transaction.read_twin_model(key[0]) or ""
-        self._append(
-            transaction,
-            EventType.RELATIONSHIP_UPDATE,
-            key[0],
-            _build_subject(key),
-            render_changes(model_id, changes.patch),
-            {"old": changes.old, "target": target_id},
-        )
+        notes = self._render_model_notes(transaction, key)
+        transaction.append_events([self.build_created(key, self._read_clock(), body, notes)])
 
-    def _tell_relationship(
-        self, transaction: Outbox, kind: EventType, key: RelationshipKey, body: bytes
-    ) -> None:
-        notes = _build_model_notes(transaction.read_twin_model(key[0]))
-        self._append(transaction, kind, key[0], _build_subject(key), body, notes)
+    def _render_model_notes(self, transaction: Outbox, key: EntityKey) -> bytes:
+        if self.is_silent:
+            return b""
+        return render_model_notes(transaction.read_twin_model(key[0]))
 
-    # --- rendered before they are recorded, for jobs --------------------------------------------
+    # --- both, models and telemetry -------------------------------------------------------------
 
-    def draft_twin_created(self, guid: str, twin_id: str, time: str, body: bytes) -> bytes:
-        """Render the event of a new twin; `time` is its placeholder in `body`, see `Stamp`."""
-        return render_event(EventType.TWIN_CREATE, self._source, twin_id, time, body, None, guid)
+    def build_created(
+        self, key: EntityKey, time: str, body: bytes, notes: bytes = b"", guid: str = ""
+    ) -> OutboxEvent:
+        """Build the event of a new twin or relationship, with the id `guid` or a new one.
 
-    def draft_relationship_created(
-        self, guid: str, key: RelationshipKey, time: str, body: bytes
-    ) -> bytes:
-        """Render the event of a new relationship, without its notes (`render_model_notes`)."""
-        kind, subject = EventType.RELATIONSHIP_CREATE, _build_subject(key)
-        return render_event(kind, self._source, subject, time, body, None, guid)
-
-    # --- models and telemetry -------------------------------------------------------------------
+        `notes` are those of a relationship (`render_model_notes`).
+        """
+        subject, relationship_id = key
+        kind = ChangeKind.RELATIONSHIP_CREATED if relationship_id else ChangeKind.TWIN_CREATED
+        if self.is_silent:
+            return OutboxEvent(subject, render_row(self._build_head(time)), kind, relationship_id)
+        head = self._build_head(time, guid, build_digest(body))
+        return OutboxEvent(subject, render_row(head, notes=notes), kind, relationship_id)
 
     def record_model(
-        self, transaction: Outbox, kind: EventType, model_id: str, data: bytes
+        self, transaction: Outbox, kind: ChangeKind, model_id: str, data: bytes = b""
     ) -> None:
         """Record that a model was created, decommissioned or deleted; `data` is its ModelData."""
-        self._append(transaction, kind, model_id, model_id, data)
+        row = render_row(self._build_head(self._read_clock()), b"" if self.is_silent else data)
+        transaction.append_events([OutboxEvent(model_id, row, kind)])
 
     def record_telemetry(
         self,
@@ -252,18 +264,15 @@ class EventRecorder:
             body = add_notes(body, render_model_notes(sender.model_id))
         transaction.append_events([OutboxEvent(twin_id, body)])
 
-    def _append(
-        self,
-        transaction: Outbox,
-        kind: EventType,
-        key: str,
-        subject: str,
-        data: bytes,
-        notes: dict[str, Any] | None = None,
-    ) -> None:
-        time = render_update_time(self._clock())
-        body = render_event(kind, self._source, subject, time, data, notes, trace=self._trace)
-        transaction.append_events([OutboxEvent(key, body)])
+    def _build_head(
+        self, time: str, guid: str = "", digest: str = ""
+    ) -> tuple[str, str, bytes, str, str]:
+        """Build the head of a row; see `rows`."""
+        guid = "" if self.is_silent else guid or build_guid()
+        return guid, time, self._source, self._trace, digest
+
+    def _read_clock(self) -> str:
+        return render_update_time(self._clock())
 
 
 def build_source(settings: Settings, host: str | None = None) -> str:
@@ -273,13 +282,9 @@ def build_source(settings: Settings, host: str | None = None) -> str:
     return settings.events.source or urlsplit(settings.server.public_url).netloc or "localhost"
 
 
-def render_model_notes(model_id: str) -> bytes:
-    """Render the notes of a relationship whose source is of this model, for `add_notes`."""
-    return render_notes(_build_model_notes(model_id))
-
-
-def _build_model_notes(model_id: str | None) -> dict[str, Any]:
-    return {"model": model_id}
+def render_model_notes(model_id: str | None) -> bytes:
+    """Render the notes of a relationship whose source is of this model."""
+    return render_notes({"model": model_id})
 
 
 def _read_time(document: JsonObject) -> str:
@@ -302,8 +307,3 @@ def _read_timestamp(text: str | None) -> str | None:
     except ValueError:  # such as the 31st of February
         return None
     return text
-
-
-def _build_subject(key: RelationshipKey) -> str:
-    source_id, relationship_id = key
-    return f"{source_id}/relationships/{relationship_id}"

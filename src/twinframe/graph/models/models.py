@@ -17,7 +17,6 @@ from twinframe.dtdl import Interface
 from twinframe.dtdl.outline import Element, read_elements
 from twinframe.errors import InvalidArgument, LimitExceeded, ModelNotFound
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.events.envelope import EventType
 from twinframe.graph.events.recorder import EventRecorder
 from twinframe.graph.models.uploads import Upload, parse_upload
 from twinframe.model.clock import render_upload_time
@@ -25,7 +24,7 @@ from twinframe.model.ids import parse_model_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.patches import parse_patch
 from twinframe.model.values import JsonValue
-from twinframe.storage.base import GraphSession, GraphTransaction, ModelRecord
+from twinframe.storage.base import ChangeKind, GraphSession, GraphTransaction, ModelRecord
 
 _CHUNK = 1000
 
@@ -64,7 +63,7 @@ class Models:
             transaction.put_models(records)
             rendered = [render_model(record, with_definition=False) for record in records]
             for record, data in zip(records, rendered, strict=True):
-                _record(recorder, transaction, EventType.MODEL_CREATE, record.model_id, data)
+                recorder.record_model(transaction, ChangeKind.MODEL_CREATED, record.model_id, data)
             return rendered
 
         return await self._context.write(apply)
@@ -160,7 +159,7 @@ class Models:
             if operations and not record.decommissioned:
                 transaction.set_decommissioned(model_id, True)
                 data = render_model(replace(record, decommissioned=True), with_definition=False)
-                _record(recorder, transaction, EventType.MODEL_DECOMMISSION, model_id, data)
+                recorder.record_model(transaction, ChangeKind.MODEL_DECOMMISSIONED, model_id, data)
 
         await self._context.write(apply)
 
@@ -239,21 +238,10 @@ class Models:
 
 
 def _record_deleted(
-    recorder: EventRecorder | None, transaction: GraphTransaction, record: ModelRecord
+    recorder: EventRecorder, transaction: GraphTransaction, record: ModelRecord
 ) -> None:
     data = render_model(record, with_definition=False)
-    _record(recorder, transaction, EventType.MODEL_DELETE, record.model_id, data)
-
-
-def _record(
-    recorder: EventRecorder | None,
-    transaction: GraphTransaction,
-    kind: EventType,
-    model_id: str,
-    data: bytes,
-) -> None:
-    if recorder is not None:
-        recorder.record_model(transaction, kind, model_id, data)
+    recorder.record_model(transaction, ChangeKind.MODEL_DELETED, record.model_id, data)
 
 
 def render_model(record: ModelRecord, *, with_definition: bool) -> bytes:

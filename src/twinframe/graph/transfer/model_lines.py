@@ -23,7 +23,7 @@ from twinframe.model.clock import render_upload_time
 from twinframe.model.ids import parse_model_id
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
-from twinframe.storage.base import GraphSession, GraphTransaction, ModelRecord
+from twinframe.storage.base import ChangeKind, GraphSession, GraphTransaction, ModelRecord
 
 _ID: Final = "@id"
 _CHANGED: Final = -1
@@ -110,6 +110,8 @@ class ModelSection:
         deleted = self._build_deleted(transaction, render_upload_time(self._context.write_clock()))
         if deleted:
             transaction.put_models(deleted)
+            names = [record.model_id for record in deleted]
+            _record_silently(self._context, transaction, ChangeKind.MODEL_CREATED, names)
         done = before.advance(end, Section.MODELS, ())
         # NOTE: models that an interrupted import stored before count as stored, not skipped.
         return replace(done, models=models, skipped=len(self._lines) - models), ()
@@ -221,6 +223,16 @@ def finish_models(context: GraphContext, transaction: GraphTransaction, header: 
     stand_ins = [one.model_id for one in header.deleted if _stands_in(transaction, one.model_id)]
     if stand_ins:
         transaction.delete_models(stand_ins)
+        _record_silently(context, transaction, ChangeKind.MODEL_DELETED, stand_ins)
+
+
+def _record_silently(
+    context: GraphContext, transaction: GraphTransaction, kind: ChangeKind, names: Sequence[str]
+) -> None:
+    """Record changes of stand-ins, which are no events: the models were deleted long before."""
+    recorder = context.recorder.silence()
+    for model_id in names:
+        recorder.record_model(transaction, kind, model_id)
 
 
 def _stands_in(session: GraphSession, model_id: str) -> bool:

@@ -19,13 +19,11 @@ from twinframe.graph.documents.relationships import (
 )
 from twinframe.graph.documents.twins import ID as TWIN_ID
 from twinframe.graph.documents.twins import JsonObject
-from twinframe.graph.events.envelope import add_notes
-from twinframe.graph.events.recorder import render_model_notes
 from twinframe.graph.transfer.lines import LINE_ERRORS, RENDERED, Numbered, pause_for_writers
 from twinframe.graph.transfer.progress import Finding, Progress, build_finding
-from twinframe.graph.transfer.restoring import Stamp, restore_relationship
+from twinframe.graph.transfer.restoring import restore_relationship
 from twinframe.graph.transfer.sections import Header, Section
-from twinframe.graph.twins.changes import find_job_recorder, write_relationships
+from twinframe.graph.twins.changes import write_relationships
 from twinframe.graph.twins.relationships import (
     RelationshipJudge,
     parse_relationship_key,
@@ -39,15 +37,11 @@ _LABEL: Final = "{} of {}"
 
 
 class RelationshipLine(NamedTuple):
-    """A relationship as in its line, and as it will be stored.
-
-    `event` is for a new one, without time and notes, and empty where events are not recorded.
-    """
+    """A relationship as in its line, and as it will be stored."""
 
     number: int
     body: RelationshipBody
     record: RelationshipRecord
-    event: bytes
 
     @property
     def item(self) -> str:
@@ -69,8 +63,6 @@ class RelationshipChunk:
         pause_seconds: float = 0.0,
     ) -> None:
         self._context = context
-        self._recorder = find_job_recorder(context)
-        self._stamp = Stamp()
         self._guids = iterate_guids()
         self._header = header
         self._deleted = frozenset(one.model_id for one in header.deleted)
@@ -115,24 +107,12 @@ class RelationshipChunk:
             else:
                 lines.append(line)
         records = [each.record for each in lines]
-        created = self._finish_events(lines, models) if self._recorder is not None else ()
-        write_relationships(self._context, transaction, records, created)
+        # Read here, not before: writes that come first must not have a later time.
+        now = render_update_time(self._context.write_clock())
+        write_relationships(self._context, transaction, records, models, now)
         findings.sort(key=lambda finding: finding.line)
         done = before.advance(end, Section.RELATIONSHIPS, findings)
         return replace(done, relationships=before.relationships + len(records)), findings
-
-    def _finish_events(
-        self, lines: Sequence[RelationshipLine], models: Mapping[str, str]
-    ) -> Sequence[bytes]:
-        """Add the current time, and the models of their sources in their notes."""
-        # Read here, not before: writes that come first must not have a later time.
-        now = render_update_time(self._context.write_clock())
-        notes = {model_id: render_model_notes(model_id) for model_id in set(models.values())}
-        texts = self._stamp.fill((each.event for each in lines), now)
-        return [
-            add_notes(text, notes[models[line.record.source_id]])
-            for line, text in zip(lines, texts, strict=True)
-        ]
 
     def _check(
         self, judge: RelationshipJudge, models: Mapping[str, str], line: RelationshipLine
@@ -166,13 +146,7 @@ class RelationshipChunk:
             raise LimitExceeded(
                 f"The relationship would have {len(record.body)} bytes; at most {most} are stored."
             )
-        event = b""
-        if self._recorder is not None:
-            key = source_id, relationship_id
-            event = self._recorder.draft_relationship_created(
-                next(self._guids), key, self._stamp.text, record.body
-            )
-        return RelationshipLine(each.number, body, record, event)
+        return RelationshipLine(each.number, body, record)
 
 
 def _find_item(value: JsonValue) -> str:

@@ -25,7 +25,7 @@ from twinframe.graph.transfer.lines import LINE_ERRORS, RENDERED, Numbered, paus
 from twinframe.graph.transfer.progress import Finding, Progress, build_finding
 from twinframe.graph.transfer.restoring import Stamp, restore_twin
 from twinframe.graph.transfer.sections import Header, Section
-from twinframe.graph.twins.changes import find_job_recorder, write_twins
+from twinframe.graph.twins.changes import write_twins
 from twinframe.graph.twins.twins import require_found, require_own
 from twinframe.model.clock import render_update_time
 from twinframe.model.etags import iterate_guids, render_etag
@@ -46,14 +46,12 @@ class TwinLine(NamedTuple):
 class _Draft(NamedTuple):
     """A line as it will be stored, except for the time.
 
-    `event` is for a new twin, empty where events are not recorded. `must_stand`: the twin must
-    exist, as the model takes no new ones.
+    `must_stand`: the twin must exist, as the model takes no new ones.
     """
 
     line: TwinLine
     etag: str
     body: bytes
-    event: bytes
     must_stand: bool
 
 
@@ -81,7 +79,6 @@ class TwinChunk:
         _pause_seconds: float = 0.0,
     ) -> None:
         self._context = context
-        self._recorder = find_job_recorder(context)
         self._guids = iterate_guids()
         self._header = header
         self._deleted = frozenset(one.model_id for one in header.deleted)
@@ -143,8 +140,7 @@ class TwinChunk:
             TwinRecord(draft.line.twin_id, draft.line.model_id, draft.etag, body)
             for draft, body in zip(drafts, bodies, strict=True)
         ]
-        created = judged.stamp.fill((each.event for each in drafts), now)
-        write_twins(self._context, transaction, records, created)
+        write_twins(self._context, transaction, records, now)
         findings.sort(key=lambda finding: finding.line)
         done = before.advance(end, Section.TWINS, findings)
         return replace(done, twins=before.twins + len(records)), findings
@@ -163,12 +159,7 @@ class TwinChunk:
             facts = self._header.models.get(line.model_id)
             must_stand = model.decommissioned and not (facts and facts.decommissioned)
         record = self._build(line, parts, now)
-        event = b""
-        if self._recorder is not None:
-            event = self._recorder.draft_twin_created(
-                next(self._guids), line.twin_id, now, record.body
-            )
-        return _Draft(line, record.etag, record.body, event, must_stand)
+        return _Draft(line, record.etag, record.body, must_stand)
 
     def _build(self, line: TwinLine, parts: Collection[str], now: str) -> TwinRecord:
         if self._header.exact:

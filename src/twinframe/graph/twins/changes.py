@@ -6,7 +6,7 @@ requests, `graph.models.models` writes them. Of the documents, only the size is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
@@ -22,16 +22,15 @@ from twinframe.graph.context.context import GraphContext
 from twinframe.graph.documents.relationships import RelationshipBody, render_relationship
 from twinframe.graph.documents.twins import ETAG, ID, METADATA, MODEL, JsonObject
 from twinframe.graph.events.changes import Changes
-from twinframe.graph.events.envelope import EventType
-from twinframe.graph.events.recorder import EventRecorder, GatheredOutbox
+from twinframe.graph.events.recorder import EventRecorder, GatheredOutbox, render_model_notes
 from twinframe.graph.models.models import render_model
-from twinframe.model.etags import build_etag
+from twinframe.model.etags import build_etag, iterate_guids
 from twinframe.model.json import estimate_parsed
 from twinframe.runtime.memory import Hold, Part
 from twinframe.storage.base import (
+    ChangeKind,
     GraphTransaction,
     ModelRecord,
-    OutboxEvent,
     RelationshipRecord,
     StoredDocument,
     TwinRecord,
@@ -68,8 +67,8 @@ def write_twin(
 ) -> StoredDocument:
     """Store a twin under a new etag.
 
-    `before` is the former document, which is required where events are kept; `changes` are those of
-    a patch. Raises `LimitExceeded`.
+    `before` is the former document, None for a new twin; `changes` are those of a patch. Raises
+    `LimitExceeded`.
     """
     etag = document[ETAG] = build_etag()
     body = orjson.dumps(document)
@@ -80,11 +79,10 @@ def write_twin(
     model_id = cast("str", cast("JsonObject", document[METADATA])[MODEL])
     recorder = context.recorder
     transaction.put_twin(TwinRecord(twin_id, model_id, etag, body))
-    if recorder is not None:
-        if changes is WHOLE or before is None:
-            recorder.record_twin_put(transaction, twin_id, document, body, before)
-        else:
-            recorder.record_twin_patched(transaction, twin_id, document, changes)
+    if changes is WHOLE or before is None:
+        recorder.record_twin_put(transaction, twin_id, document, body, before)
+    else:
+        recorder.record_twin_patched(transaction, twin_id, document, body, before, changes)
     return StoredDocument(etag, body)
 
 
@@ -93,8 +91,7 @@ def remove_twin(
 ) -> None:
     """Delete a twin that is stored as `before`. Raises `RelationshipsNotDeleted`."""
     transaction.delete_twin(twin_id)
-    if context.recorder is not None:
-        context.recorder.record_twin_deleted(transaction, twin_id, before)
+    context.recorder.record_twin_deleted(transaction, twin_id, before)
 
 
 def write_relationship(
@@ -107,8 +104,8 @@ def write_relationship(
 ) -> StoredDocument:
     """Store a relationship under a new etag; `key` is its source and its id.
 
-    `before` is the document that a patch was applied to, and `changes` are those of the patch; a
-    put has neither. Raises `LimitExceeded`.
+    `before` is the former document, None for a new relationship; `changes` are those of a patch.
+    Raises `LimitExceeded`.
     """
     record = render_relationship(*key, body, build_etag())
     most = context.settings.graph.max_twin_bytes
@@ -117,14 +114,13 @@ def write_relationship(
             f"The relationship would have {len(record.body)} bytes; at most {most} are stored."
         )
     recorder = context.recorder
-    if recorder is not None and before is None:
-        before = transaction.read_relationship(*key)
     transaction.put_relationship(record)
-    if recorder is not None:
-        if changes is WHOLE or before is None:
-            recorder.record_relationship_put(transaction, key, record.body, before)
-        else:
-            recorder.record_relationship_patched(transaction, key, body.target_id, changes)
+    if changes is WHOLE or before is None:
+        recorder.record_relationship_put(transaction, key, record.body, before)
+    else:
+        recorder.record_relationship_patched(
+            transaction, key, body.target_id, record.body, before, changes
+        )
     return StoredDocument(record.etag, record.body)
 
 
@@ -136,37 +132,27 @@ def remove_relationship(
 ) -> None:
     """Delete a relationship that is stored as `before`."""
     transaction.delete_relationship(*key)
-    if context.recorder is not None:
-        context.recorder.record_relationship_deleted(transaction, key, before)
+    context.recorder.record_relationship_deleted(transaction, key, before)
 
 
 def write_twins(
-    context: GraphContext,
-    transaction: GraphTransaction,
-    records: Sequence[TwinRecord],
-    created: Sequence[bytes],
+    context: GraphContext, transaction: GraphTransaction, records: Sequence[TwinRecord], now: str
 ) -> None:
-    """Store the twins of a job, unchanged.
+    """Store the twins of a job, unchanged; `now` is the time of the events of new ones.
 
-    Their events are recorded unless the operator disables that (`Jobs__Events`): a job may have
-    millions. `created` are the events of new ones, rendered beforehand; it is ignored where they
-    are not recorded.
+    The changes are recorded as events unless the operator disables that (`Jobs__Events`): a job may
+    have millions.
     """
-    recorder = find_job_recorder(context)
-    if recorder is None:
-        transaction.put_twins(records)
-        return
+    recorder, guids = find_job_recorder(context), iterate_guids()
     ids = [each.twin_id for each in records]
     standing = dict(transaction.read_twin_documents(ids))
     transaction.put_twins(records)
-    if not standing and len(set(ids)) == len(ids):
-        transaction.append_events([*map(OutboxEvent, ids, created)])
-        return
     outbox = GatheredOutbox(transaction)
-    for twin_id, record, text in zip(ids, records, created, strict=True):
+    for twin_id, record in zip(ids, records, strict=True):
         body, before = record.body, standing.get(twin_id)
         if before is None:
-            outbox.append_events([OutboxEvent(twin_id, text)])
+            created = recorder.build_created((twin_id, ""), now, body, guid=next(guids))
+            outbox.append_events([created])
         else:
             document = cast("JsonObject", orjson.loads(body))
             recorder.record_twin_put(outbox, twin_id, document, body, before)
@@ -178,29 +164,29 @@ def write_relationships(
     context: GraphContext,
     transaction: GraphTransaction,
     records: Sequence[RelationshipRecord],
-    created: Sequence[bytes],
+    models: Mapping[str, str],
+    now: str,
 ) -> None:
-    """Store the relationships of a job, unchanged; see `write_twins`."""
-    recorder = find_job_recorder(context)
-    if recorder is None:
-        transaction.put_relationships(records)
-        return
+    """Store the relationships of a job, unchanged; `models` are those of their sources.
+
+    See `write_twins`.
+    """
+    recorder, guids = find_job_recorder(context), iterate_guids()
+    notes: dict[str, bytes] = {}
+    if not recorder.is_silent:
+        notes = {model_id: render_model_notes(model_id) for model_id in set(models.values())}
     keys = [(each.source_id, each.relationship_id) for each in records]
     standing = dict(transaction.read_relationship_documents(keys))
     transaction.put_relationships(records)
-    if not standing and len(set(keys)) == len(keys):
-        transaction.append_events(
-            [OutboxEvent(key[0], text) for key, text in zip(keys, created, strict=True)]
-        )
-        return
     outbox = GatheredOutbox(transaction)
-    for key, record, text in zip(keys, records, created, strict=True):
-        before = standing.get(key)
+    for key, record in zip(keys, records, strict=True):
+        body, before = record.body, standing.get(key)
         if before is None:
-            outbox.append_events([OutboxEvent(key[0], text)])
+            own = notes.get(models[key[0]], b"")
+            outbox.append_events([recorder.build_created(key, now, body, own, next(guids))])
         else:
-            recorder.record_relationship_put(outbox, key, record.body, before)
-        standing[key] = StoredDocument(record.etag, record.body)
+            recorder.record_relationship_put(outbox, key, body, before)
+        standing[key] = StoredDocument(record.etag, body)
     outbox.flush()
 
 
@@ -210,10 +196,9 @@ def write_models(
     """Store new models; see `write_twins`."""
     transaction.put_models(records)
     recorder = find_job_recorder(context)
-    if recorder is not None:
-        for record in records:
-            data = render_model(record, with_definition=False)
-            recorder.record_model(transaction, EventType.MODEL_CREATE, record.model_id, data)
+    for record in records:
+        data = render_model(record, with_definition=False)
+        recorder.record_model(transaction, ChangeKind.MODEL_CREATED, record.model_id, data)
 
 
 def decommission_model(
@@ -221,11 +206,9 @@ def decommission_model(
 ) -> None:
     """Decommission a stored model; see `write_twins`."""
     transaction.set_decommissioned(record.model_id, True)
-    recorder = find_job_recorder(context)
-    if recorder is not None:
-        data = render_model(replace(record, decommissioned=True), with_definition=False)
-        kind = EventType.MODEL_DECOMMISSION
-        recorder.record_model(transaction, kind, record.model_id, data)
+    data = render_model(replace(record, decommissioned=True), with_definition=False)
+    kind = ChangeKind.MODEL_DECOMMISSIONED
+    find_job_recorder(context).record_model(transaction, kind, record.model_id, data)
 
 
 def erase_relationships(
@@ -235,13 +218,13 @@ def erase_relationships(
     recorder = find_job_recorder(context)
     erased = 0
     for key in keys:
-        before = transaction.read_relationship(*key) if recorder is not None else None
+        before = transaction.read_relationship(*key)
         try:
             transaction.delete_relationship(*key)
         except RelationshipNotFound:
             continue
         erased += 1
-        if recorder is not None and before is not None:
+        if before is not None:
             recorder.record_relationship_deleted(transaction, key, before)
     return erased
 
@@ -253,13 +236,13 @@ def erase_twins(
     recorder = find_job_recorder(context)
     erased = 0
     for twin_id in twin_ids:
-        before = transaction.read_twin(twin_id) if recorder is not None else None
+        before = transaction.read_twin(twin_id)
         try:
             transaction.delete_twin(twin_id)
         except (TwinNotFound, RelationshipsNotDeleted):
             continue
         erased += 1
-        if recorder is not None and before is not None:
+        if before is not None:
             recorder.record_twin_deleted(transaction, twin_id, before)
     return erased
 
@@ -274,13 +257,12 @@ def erase_models(context: GraphContext, transaction: GraphTransaction) -> int:
     if going:
         transaction.delete_models([record.model_id for record in going])
     recorder = find_job_recorder(context)
-    if recorder is not None:
-        for record in going:
-            data = render_model(record, with_definition=False)
-            recorder.record_model(transaction, EventType.MODEL_DELETE, record.model_id, data)
+    for record in going:
+        data = render_model(record, with_definition=False)
+        recorder.record_model(transaction, ChangeKind.MODEL_DELETED, record.model_id, data)
     return len(going)
 
 
-def find_job_recorder(context: GraphContext) -> EventRecorder | None:
-    """Return the recorder of events for the writes of jobs; None where they are not recorded."""
-    return context.recorder if context.settings.jobs.events else None
+def find_job_recorder(context: GraphContext) -> EventRecorder:
+    """Return the recorder of the writes of jobs, which is silent where they are no events."""
+    return context.recorder if context.settings.jobs.events else context.recorder.silence()

@@ -68,9 +68,8 @@ class PutRelationship:
         """
         key, body = (self.source_id, self.relationship_id), self.body
         source_model = _require_source(transaction, self.source_id)
-        before = None
+        before = transaction.read_relationship(*key)
         if self.condition.is_asked:
-            before = transaction.read_relationship(*key)
             etag = None if before is None else before.etag
             self.condition.check(etag, self._describe())
         target_model = transaction.read_twin_model(body.target_id)

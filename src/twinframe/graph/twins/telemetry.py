@@ -45,7 +45,7 @@ class _Message:
 
     def record(self, transaction: GraphTransaction, context: GraphContext) -> None:
         """Put the message into the outbox, if there is one."""
-        if context.recorder is None:
+        if context.recorder.is_silent:
             return
         context.recorder.record_telemetry(
             transaction,
@@ -92,7 +92,7 @@ class Telemetry:
         # An invalid message need not wait for the writer lock; the transaction decides races.
         await context.runner.read(lambda session: message.find_sender(session, models))
         self._check(payload)
-        if context.recorder is not None:
+        if not context.recorder.is_silent:
             await context.write(lambda transaction: message.record(transaction, context))
             context.signal.set()
 

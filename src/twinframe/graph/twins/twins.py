@@ -56,10 +56,8 @@ class PutTwin:
 
         Errors: `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`, `PreconditionFailed`.
         """
-        before, is_asked = None, self.condition.is_asked
-        if is_asked or context.recorder is not None:
-            before = transaction.read_twin(self.twin_id)
-        if is_asked:
+        before = transaction.read_twin(self.twin_id)
+        if self.condition.is_asked:
             etag = None if before is None else before.etag
             self.condition.check(etag, f"a twin with the id {self.twin_id}")
         model = self._find_model(context, transaction)

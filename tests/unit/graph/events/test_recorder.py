@@ -11,6 +11,7 @@ import pytest
 from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import TwinframeError
 from twinframe.graph import Graph
+from twinframe.graph.events import outbox
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.history import render_history
 from twinframe.graph.twins.removal import Removal
@@ -33,10 +34,10 @@ RELATIONSHIP = "Microsoft.DigitalTwins.Relationship."
 def read_events(world: Any, *, skip: str = "Twinframe.Model.") -> list[Event]:
     session = world.store.session()
     try:
-        rows = session.read_events(after=0, limit=999)
+        rows = outbox.read_events(session, after=0, limit=999)
     finally:
         session.close()
-    events = [Event(position, stored.subject, stored.body) for position, stored in rows]
+    events = [Event(position, read.key, read.text) for position, read in rows if read.text]
     return [event for event in events if not event.type.startswith(skip)]
 
 

@@ -14,6 +14,7 @@ from tests.unit.graph.inline_runner import InlineRunner
 from tests.unit.graph.transfer.test_importing import File
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.write_clock import WriteClock
+from twinframe.graph.events import outbox
 from twinframe.graph.events.event import Event
 from twinframe.graph.transfer.importing import Importer
 from twinframe.model.clock import render_update_time
@@ -35,10 +36,10 @@ def build_world(store: Any, **jobs: Any) -> World:
 def read_events(world: World) -> list[Event]:
     session = world.store.session()
     try:
-        rows = session.read_events(after=0, limit=999)
+        rows = outbox.read_events(session, after=0, limit=999)
     finally:
         session.close()
-    events = [Event(position, stored.subject, stored.body) for position, stored in rows]
+    events = [Event(position, read.key, read.text) for position, read in rows if read.text]
     return [event for event in events if not event.type.startswith("Twinframe.Model.")]
 
 
