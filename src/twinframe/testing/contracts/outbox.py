@@ -6,7 +6,15 @@ import threading
 from contextlib import suppress
 
 from twinframe.errors import StorageBusy
-from twinframe.storage.base import GraphStore, GraphTransaction, OutboxEvent
+from twinframe.storage.base import (
+    ChangeKind,
+    ChangePage,
+    EntityChange,
+    GraphSession,
+    GraphStore,
+    GraphTransaction,
+    OutboxEvent,
+)
 from twinframe.testing.contracts.base import EXACT, StoreContract, put, reading, run, run_all
 from twinframe.testing.factories import build_twin_record
 
@@ -103,6 +111,116 @@ class OutboxContract(StoreContract):
         with reading(store) as session:
             rows = session.read_events(after=0, limit=len(events))
             assert [event for _, event in rows] == events
+
+    def test_what_an_event_changed_is_stored_with_it(self, store: GraphStore) -> None:
+        events = [
+            OutboxEvent("a", b"1", ChangeKind.TWIN_CREATED),
+            OutboxEvent("a", b"2", ChangeKind.RELATIONSHIP_UPDATED, "r \u00e9/1"),
+            OutboxEvent("dtmi:a;1", b"3", ChangeKind.MODEL_DELETED),
+            OutboxEvent("a", b"{}"),
+            OutboxEvent("a", b"{}", None),
+            *[OutboxEvent("b", b"4", ChangeKind.TWIN_DELETED)] * 9,
+        ]
+        run(store, lambda t: t.append_events(events))
+        with reading(store) as session:
+            rows = session.read_events(after=0, limit=99)
+            assert [event for _, event in rows] == events
+            assert {type(event.kind) for _, event in rows} == {ChangeKind, type(None)}
+
+    def test_changes_are_read_without_what_changed_nothing(self, store: GraphStore) -> None:
+        events = [
+            OutboxEvent("a", b"1", ChangeKind.TWIN_CREATED),
+            OutboxEvent("a", b"{}"),
+            OutboxEvent("a", b"2", ChangeKind.RELATIONSHIP_CREATED, "r"),
+            OutboxEvent("a", b"3", ChangeKind.RELATIONSHIP_DELETED, "r"),
+            OutboxEvent("b", b"{}"),
+        ]
+        run(store, lambda t: t.append_events(events))
+        with reading(store) as session:
+            first, last = session.read_event_bounds()
+            page = session.read_changes(after=first - 1, limit=3)
+            assert page.changes == [
+                EntityChange(first, ChangeKind.TWIN_CREATED, "a"),
+                EntityChange(first + 2, ChangeKind.RELATIONSHIP_CREATED, "a", "r"),
+            ]
+            assert (page.position, page.is_complete) == (first + 2, True)
+            page = session.read_changes(after=page.position, limit=3)
+            assert [change.position for change in page.changes] == [first + 3]
+            assert (page.position, page.is_complete) == (last, True)
+            assert session.read_changes(after=last, limit=3) == ChangePage([], last, True)
+
+    def test_changes_that_are_no_longer_kept_are_noticed(self, store: GraphStore) -> None:
+        with reading(store) as session:
+            assert session.read_changes(after=0, limit=9).is_complete
+            created = OutboxEvent("a", b"1", ChangeKind.TWIN_CREATED)
+            run(store, lambda t: t.append_events([created] * 4))
+            first, last = session.read_event_bounds()
+            run(store, lambda t: t.delete_events(up_to=first + 1, limit=9))
+            assert not session.read_changes(after=first, limit=9).is_complete
+            assert session.read_changes(after=first + 1, limit=9).is_complete
+            run(store, lambda t: t.delete_events(up_to=last, limit=9))
+            assert not session.read_changes(after=first + 1, limit=9).is_complete
+            assert session.read_changes(after=last, limit=9).is_complete
+            assert not session.read_changes(after=last + 1, limit=9).is_complete
+
+    def test_changes_of_unknown_kind_are_noticed(self, store: GraphStore) -> None:
+        old = OutboxEvent("a", b"{}", None)
+        new = OutboxEvent("b", b"1", ChangeKind.TWIN_CREATED)
+        run(store, lambda t: t.append_events([old, new]))
+        with reading(store) as session:
+            first, last = session.read_event_bounds()
+            page = session.read_changes(after=first - 1, limit=9)
+            assert [change.subject for change in page.changes] == ["b"]
+            assert (page.position, page.is_complete) == (last, False)
+            assert session.read_changes(after=first, limit=9).is_complete
+
+    def test_events_that_replaced_a_document_are_found_by_its_entity(
+        self, store: GraphStore
+    ) -> None:
+        def build(round_: int) -> list[OutboxEvent]:
+            text = str(round_).encode()
+            return [
+                OutboxEvent("a", text, ChangeKind.TWIN_CREATED),
+                OutboxEvent("a", text, ChangeKind.TWIN_UPDATED),
+                OutboxEvent("a", text, ChangeKind.RELATIONSHIP_UPDATED, "r"),
+                OutboxEvent("a", text, ChangeKind.RELATIONSHIP_UPDATED, "s"),
+                OutboxEvent("b", text, ChangeKind.TWIN_DELETED),
+                OutboxEvent("a", text, ChangeKind.MODEL_DELETED),
+                OutboxEvent("a", text, ChangeKind.RELATIONSHIP_DELETED, "r"),
+            ]
+
+        for round_ in range(4):
+            run(store, lambda t, round_=round_: t.append_events(build(round_)))
+
+        def read(session: GraphSession, *key: str, after: int = 0, limit: int = 99) -> list[int]:
+            rows = session.read_replacements(*key, after=after, limit=limit)
+            first = session.read_event_bounds()[1] - 27
+            assert all(event.replaced == key for _, event in rows)
+            assert [at for at, _ in rows] == sorted(at for at, _ in rows)
+            return [at - first for at, _ in rows]
+
+        with reading(store) as session:
+            first, last = session.read_event_bounds()
+            assert read(session, "a", "") == [1, 8, 15, 22]
+            assert read(session, "a", "r") == [2, 6, 9, 13, 16, 20, 23, 27]
+            assert read(session, "a", "r", after=first + 6, limit=3) == [9, 13, 16]
+            assert read(session, "b", "", after=last) == []
+            assert read(session, "c", "") == []
+            run(store, lambda t: t.delete_events(up_to=first + 8, limit=99))
+            assert read(session, "a", "") == [15, 22]
+            run(store, lambda t: t.delete_events(up_to=last, limit=99))
+            assert read(session, "a", "") == []
+            run(store, lambda t: t.append_events(build(5)))
+            assert read(session, "a", "") == [22]
+
+        def write(transaction: GraphTransaction) -> None:
+            transaction.append_events(build(6))
+            assert [at for at, _ in transaction.read_replacements("a", "", after=0, limit=9)] == [
+                last + 2,
+                last + 9,
+            ]
+
+        run(store, write)
 
     def test_with_an_event_comes_the_state_and_every_event_before_it(
         self, store: GraphStore, other: GraphStore
