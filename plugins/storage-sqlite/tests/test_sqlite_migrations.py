@@ -8,12 +8,15 @@ import apsw
 import pytest
 
 from twinframe.errors import ConfigurationError
+from twinframe.graph.events.outbox import ReadEvent, read_events
+from twinframe.storage.base import ChangeKind, ChangePage, EntityChange, OutboxEvent
 from twinframe_storage_sqlite.migrations import (
     Migration,
     apply_migrations,
     load_migrations,
     read_version,
 )
+from twinframe_storage_sqlite.transaction import SqliteTransaction
 
 STEPS = (
     Migration(1, "CREATE TABLE a (x); INSERT INTO a VALUES (1);"),
@@ -54,6 +57,24 @@ def test_a_failing_migration_leaves_the_version_before_it_and_nothing_of_itself(
     assert read_tables(connection) == ["a"]
     assert not connection.in_transaction
     assert apply_migrations(connection, STEPS) == 2
+
+
+def test_events_of_an_older_file_are_read_as_they_were_stored() -> None:
+    connection = apsw.Connection(":memory:")
+    apply_migrations(connection, load_migrations()[:3])
+    text = b'{"id":"1"}\n{"old":[]}'
+    old = "INSERT INTO event (subject, body, total) VALUES ('a', ?, 50)"
+    connection.execute(old, (text,)).fetchall()
+    apply_migrations(connection, load_migrations())
+    transaction = SqliteTransaction(connection)
+    transaction.append_events([OutboxEvent("b", b"1", ChangeKind.TWIN_CREATED)])
+    rows = transaction.read_events(after=0, limit=9)
+    assert rows[0] == (1, OutboxEvent("a", text, None))
+    assert read_events(transaction, after=0, limit=1) == [(1, ReadEvent("a", text))]
+    assert not transaction.read_changes(after=0, limit=9).is_complete
+    change = EntityChange(2, ChangeKind.TWIN_CREATED, "b")
+    assert transaction.read_changes(after=1, limit=9) == ChangePage([change], 2, True)
+    assert transaction.delete_events(up_to=9, limit=9) == 2
 
 
 def test_a_file_newer_than_the_release_is_refused() -> None:

@@ -25,8 +25,8 @@ class EventsSettings(Section):
 
     enabled: bool = Field(
         default=True,
-        description="Store an event for each write, in the transaction of the write. If false, "
-        "nothing is delivered.",
+        description="Send events of all writes of the graph, in the order of their commits. If "
+        "false, nothing is delivered.",
     )
     source: str = Field(
         default="",

@@ -67,8 +67,8 @@ class JobsSettings(Section):
     )
     events: bool = Field(
         default=True,
-        description="Store an event for each twin, relationship and model that a job or "
-        "`twinframe import` writes or deletes. `false` is a third faster.",
+        description="Send events of the twins, relationships and models that a job or "
+        "`twinframe import` writes or deletes.",
     )
     read_timeout: Seconds = Field(
         default=60.0, description="Seconds without progress of a source after which a job fails."

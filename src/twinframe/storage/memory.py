@@ -10,6 +10,7 @@ import secrets
 import threading
 import time
 import uuid
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
@@ -124,7 +125,8 @@ class MemorySession(GraphSession):
     ) -> Sequence[tuple[int, OutboxEvent]]:
         """Events that replaced or deleted one entity."""
         state = self.state
-        found = state.list_replacements((subject, relationship_id), after)[:limit]
+        positions = state.replaced.get((subject, relationship_id), ())
+        found = positions[bisect_right(positions, after) :][:limit]
         return [(position, state.events[position]) for position in found]
 
     def read_event_bounds(self) -> tuple[int, int]:

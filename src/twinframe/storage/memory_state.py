@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
 from twinframe.errors import (
     ModelAlreadyExists,
@@ -71,13 +71,6 @@ EntityKey = tuple[str, str]
 """(subject, relationship id, empty for twins)"""
 
 
-class Link(NamedTuple):
-    """A position and those before it, which a new one shares with the old."""
-
-    position: int
-    earlier: Link | None
-
-
 _VERSIONS: Final = itertools.count(1)
 """Numbers of model changes, for all graphs of the process: rolled-back ones do not recur."""
 
@@ -91,7 +84,7 @@ class GraphState:
     include every interface that was ever stored or referred to by a twin: a twin keeps its labels
     when its model is deleted. `ancestors` are transitive and include the interface itself. `events`
     are by position, without a gap from `first_event` to `last_event`; `replaced` are the positions
-    of those that replaced or deleted a document, the newest first.
+    of those that replaced or deleted a document, in order.
     """
 
     twins: FrozenMap[str, TwinRecord] = field(default_factory=FrozenMap)
@@ -104,7 +97,7 @@ class GraphState:
     ancestors: FrozenMap[str, frozenset[str]] = field(default_factory=FrozenMap)
     entries: FrozenMap[str, FrozenMap[str, bytes]] = field(default_factory=FrozenMap)
     events: FrozenMap[int, OutboxEvent] = field(default_factory=FrozenMap)
-    replaced: FrozenMap[EntityKey, Link] = field(default_factory=FrozenMap)
+    replaced: FrozenMap[EntityKey, tuple[int, ...]] = field(default_factory=FrozenMap)
     schema_version: int = 0
     last_position: int = 0
     first_event: int = 1
@@ -236,7 +229,7 @@ class GraphState:
             kept = kept.set(last, event)
             key = event.replaced
             if key is not None:
-                replaced = replaced.set(key, Link(last, replaced.get(key)))
+                replaced = replaced.set(key, (*replaced.get(key, ()), last))
         return replace(self, events=kept, replaced=replaced, last_event=last)
 
     def delete_events(self, up_to: int, limit: int) -> GraphState:
@@ -246,18 +239,10 @@ class GraphState:
         for position in range(self.first_event, first):
             key = kept[position].replaced
             kept = kept.delete(position)
-            if key is not None and replaced[key].position == position:
-                replaced = replaced.delete(key)
+            if key is not None:
+                rest = replaced[key][1:]
+                replaced = replaced.set(key, rest) if rest else replaced.delete(key)
         return replace(self, events=kept, replaced=replaced, first_event=first)
-
-    def list_replacements(self, key: EntityKey, after: int) -> list[int]:
-        """List the positions after `after` at which a document was replaced or deleted."""
-        found: list[int] = []
-        link = self.replaced.get(key)
-        while link is not None and link.position > max(after, self.first_event - 1):
-            found.append(link.position)
-            link = link.earlier
-        return found[::-1]
 
     def build_referrers(self, model_id: str) -> tuple[str, ...]:
         """Ids of the other stored models that name it directly, in upload order."""

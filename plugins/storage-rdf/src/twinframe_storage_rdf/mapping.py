@@ -164,10 +164,15 @@ def build_entry_triples(kind: str, key: str, body: bytes) -> list[Triple]:
 
 
 def build_event_triples(position: int, event: OutboxEvent) -> list[Triple]:
-    """An event, for the state graph."""
+    """An event, for the state graph.
+
+    NOTE: one that an earlier release stored has the same text again, or it could not be deleted.
+    """
     iri = v.build_event_iri(position)
-    text = orjson.dumps([event.subject, event.body.decode(), event.kind, event.relationship_id])
-    triples: list[Triple] = [(iri, v.EVENT, text)]
+    fields: list[Any] = [event.subject, event.body.decode()]
+    if event.kind is not None:
+        fields += event.kind, event.relationship_id
+    triples: list[Triple] = [(iri, v.EVENT, orjson.dumps(fields))]
     if event.replaced is not None:
         triples.append((iri, v.REPLACES, v.build_entity_iri(*event.replaced)))
     return triples

@@ -88,7 +88,8 @@ LAST_EVENT: Final = Iri(_VOCABULARY + "lastEvent")
 BODY: Final = Iri(_VOCABULARY + "body")
 """The document of an entry."""
 EVENT: Final = Iri(_VOCABULARY + "event")
-"""Subject, body, kind and relationship id of an event, as a JSON array."""
+"""Subject, body, kind and relationship id of an event, as a JSON array; an event that an earlier
+release stored has no kind."""
 REPLACES: Final = Iri(_VOCABULARY + "replaces")
 """From an event to the twin or relationship whose document the write replaced or deleted."""
 UNDO: Final = Iri(_VOCABULARY + "undo")

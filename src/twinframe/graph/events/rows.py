@@ -44,6 +44,9 @@ _TYPES: Final[Mapping[ChangeKind | None, EventType]] = {
 DELETIONS: Final = frozenset({ChangeKind.TWIN_DELETED, ChangeKind.RELATIONSHIP_DELETED})
 
 
+_HEAD: Final = 5
+
+
 class Row(NamedTuple):
     """A parsed row; texts that it does not have are empty."""
 
@@ -89,7 +92,7 @@ def parse_row(body: bytes) -> Row | None:
     if body.startswith(b"{"):
         return None
     head, *texts = body.split(b"\n")
-    return Row(*orjson.loads(head), *texts)
+    return Row(*orjson.loads(head)[:_HEAD], *texts)
 
 
 def render_whole(event: OutboxEvent, row: Row, data: bytes) -> bytes:

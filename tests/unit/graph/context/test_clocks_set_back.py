@@ -12,6 +12,8 @@ from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import ValidationFailed
 from twinframe.graph import Graph
 from twinframe.graph.context.write_clock import WINDOW
+from twinframe.graph.events import outbox
+from twinframe.graph.events.event import Event
 from twinframe.model import clock
 from twinframe.settings import Settings
 from twinframe.testing.factories import ROOM, build_interface, build_twin_document
@@ -55,8 +57,8 @@ def put(world: Any, graph: Graph, twin_id: str, temperature: float = 1.0) -> str
 def read_event_times(world: Any) -> list[str]:
     session = world.store.session()
     try:
-        events = session.read_events(after=0, limit=1000)
-        return [orjson.loads(event.body.splitlines()[0])["time"] for _, event in events]
+        events = outbox.read_events(session, after=0, limit=1000)
+        return [Event(at, x.key, x.text).document["time"] for at, x in events if x.text]
     finally:
         session.close()
 

@@ -7,6 +7,7 @@ import gzip
 import os
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ from twinframe.errors import (
 )
 from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
+from twinframe.graph.events import outbox
 from twinframe.graph.events.event import Event
 from twinframe.graph.transfer.importing import FileReader
 from twinframe.graph.transfer.jobs import deletions
@@ -121,6 +123,12 @@ class Worker:
             if has_ended:
                 return job
             await asyncio.sleep(0.01)
+
+    async def read_events(self) -> list[Event]:
+        """All events that are sent."""
+        read = partial(outbox.read_events, after=0, limit=99)
+        rows = await self.runner.read(read)
+        return [Event(at, row.key, row.text) for at, row in rows if row.text]
 
     async def count(self) -> tuple[int, int, int]:
         def read(session: GraphSession) -> tuple[int, int, int]:
@@ -807,8 +815,7 @@ def test_what_jobs_do_is_told_of_as_any_write_unless_it_is_not_wanted(
         await worker.run("j", jobs.body(file.render()))
         await worker.graph.delete_jobs.start_job("d", 15)
         await worker.wait_for_deletion("d")
-        rows = await worker.runner.read(lambda session: session.read_events(after=0, limit=99))
-        told = [Event(at, row.subject, row.body) for at, row in rows]
+        told = await worker.read_events()
         return [(each.type.split(".", 1)[1], each.document["subject"]) for each in told]
 
     told = jobs.do(scenario)
@@ -836,8 +843,7 @@ def test_a_model_that_an_exact_file_decommissions_is_told_of(light: Jobs) -> Non
 
     async def scenario(worker: Worker) -> list[tuple[str, Any]]:
         await worker.run("j", light.body(file.render()))
-        rows = await worker.runner.read(lambda session: session.read_events(after=0, limit=99))
-        told = [Event(at, row.subject, row.body) for at, row in rows]
+        told = await worker.read_events()
         return [(each.key, each.data["decommissioned"]) for each in told]
 
     told = light.do(scenario)
