@@ -73,7 +73,7 @@ def read_document_after(session: GraphSession, key: EntityKey, position: int) ->
         if is_whole(row.difference):
             document = read_difference(row.difference)
         elif document is not None:
-            document = read_difference(row.difference, row.notes + _respell(document))
+            document = read_difference(row.difference, _respell(document), row.notes)
     return None if document is None else _respell(document)
 
 

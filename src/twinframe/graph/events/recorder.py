@@ -142,7 +142,7 @@ class EventRecorder:
             data = render_changes(cast("str", metadata[MODEL]), changes.patch)
             notes = render_notes({"old": changes.old})
         head = self._build_head(cast("str", metadata[TOUCHED]))
-        difference = render_difference(before.body, notes + body)
+        difference = render_difference(before.body, body, notes)
         row = render_row(head, data, notes, difference)
         transaction.append_events([OutboxEvent(twin_id, row, ChangeKind.TWIN_UPDATED)])
 
@@ -197,7 +197,7 @@ class EventRecorder:
             data = render_changes(transaction.read_twin_model(key[0]) or "", changes.patch)
             notes = render_notes({"old": changes.old, "target": target_id})
         head = self._build_head(self._read_clock())
-        difference = render_difference(before.body, notes + body)
+        difference = render_difference(before.body, body, notes)
         row = render_row(head, data, notes, difference)
         kind = ChangeKind.RELATIONSHIP_UPDATED
         transaction.append_events([OutboxEvent(key[0], row, kind, key[1])])

@@ -189,8 +189,8 @@ class OutboxContract(StoreContract):
                 OutboxEvent("a", text, ChangeKind.RELATIONSHIP_DELETED, "r"),
             ]
 
-        for round_ in range(4):
-            run(store, lambda t, round_=round_: t.append_events(build(round_)))
+        rows = [event for round_ in range(4) for event in build(round_)]
+        run(store, lambda t: t.append_events(rows))
 
         def read(session: GraphSession, *key: str, after: int = 0, limit: int = 99) -> list[int]:
             rows = session.read_replacements(*key, after=after, limit=limit)

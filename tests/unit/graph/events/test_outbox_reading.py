@@ -341,16 +341,19 @@ TEXTS = st.one_of(
 )
 
 
-@given(st.lists(TEXTS, max_size=6), st.lists(TEXTS, max_size=6), st.sampled_from([0, 40]))
+@given(st.lists(TEXTS, max_size=6), st.lists(TEXTS, max_size=6), TEXTS, st.sampled_from([0, 40]))
 def test_a_difference_gives_the_earlier_text(
-    one: list[bytes], other: list[bytes], bits: int
+    one: list[bytes], other: list[bytes], note: bytes, bits: int
 ) -> None:
-    before, source = b"".join(one), b"".join([*one[:3], *other, *one[2:]])
+    before, source = (
+        b"".join(texts).replace(b"\n", b"") for texts in (one, [*one[:3], *other, *one[2:]])
+    )
+    notes = b"".join([note, *one[1:3], note])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(differences, "_WHOLE_BITS", bits)
-        difference = render_difference(before, source or b"x")
+        difference = render_difference(before, source, notes)
     assert b"\n" not in difference
-    assert read_difference(difference, source or b"x") == before
+    assert read_difference(difference, source, notes) == before
 
 
 @pytest.mark.parametrize("size", [200, 8_000, 400_000])
@@ -360,7 +363,24 @@ def test_a_small_change_of_a_large_document_is_a_small_difference(
     monkeypatch.setattr(differences, "getrandbits", lambda _: 1)
     values = Random(1).sample(range(10**9), size // 10)
     before = orjson.dumps({"$etag": "1", "a": 1, "many": values, "z": 1, "$metadata": "t1"})
-    after = orjson.dumps({"$etag": "2", "a": 5000, "many": values, "z": 2, "$metadata": "t2"})
+    after = orjson.dumps({"$etag": "2", "a": 5000, "many": values, "z": 222, "$metadata": "t2"})
     difference = render_difference(before, after)
     assert len(difference) < 1500
     assert read_difference(difference, after) == before
+
+
+def test_a_large_value_that_was_replaced_is_kept_once(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(differences, "getrandbits", lambda _: 1)
+    old, new = (Random(seed).randbytes(10_000).hex() for seed in (1, 2))
+    created = world.put("a", name=old)
+    world.patch("a", {"op": "replace", "path": "/name", "value": new})
+    with reading(world.store) as session:
+        _, event = session.read_events(after=0, limit=99)[-1]
+        ((_, first), *_) = outbox.read_events(
+            session, after=session.read_event_bounds()[1] - 2, limit=9
+        )
+    assert len(event.body) < len(old) + len(new) + 1000
+    assert first.text is not None
+    assert orjson.loads(first.text)["data"] == created
