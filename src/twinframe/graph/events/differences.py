@@ -84,7 +84,7 @@ def read_difference(difference: bytes, after: bytes = b"", notes: bytes = b"") -
         return _read_parts(orjson.loads(difference[1:]), notes + after)
     etag, touched, *ends = orjson.loads(difference)
     like = _imitate(after, etag.encode("latin-1"), touched.encode("latin-1"))
-    found = []
+    found: list[bytes] = []
     for new, (start, end, item) in zip(_split(like), (ends[:3], ends[3:]), strict=True):
         is_text = isinstance(item, str)
         text = item.encode("latin-1") if is_text else notes[item[0] : item[0] + item[1]]
