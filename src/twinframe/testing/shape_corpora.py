@@ -140,6 +140,19 @@ PROJECTIONS = (
     "MATCH (t) OPTIONAL MATCH (t)-[:has]->(b) WITH t, collect(b) AS l RETURN t {.*, l, s: t} AS m",
     "MATCH (t) OPTIONAL MATCH (t)-[:no]->(b) WITH b, b {.*, t} AS m RETURN m IS NULL AS n, m.s",
     "MATCH (t) RETURN DISTINCT t {.flag} AS m",
+    (
+        "UNWIND [[1], [1.0], [true], ['1'], [[1]], [null], [2.5, -0.0], [2.5, 0]] AS l"
+        " RETURN l, count(*) AS n, count(DISTINCT [l]) AS m"
+    ),
+    (
+        "UNWIND [{a: 1, b: 2}, {b: 2.0, a: 1}, {a: 1}, {a: true}, {}, {a: null}] AS m"
+        " RETURN m, count(*) AS n"
+    ),
+    (
+        "UNWIND [9007199254740993, 9007199254740992.0, 1e19, 9223372036854775807] AS x"
+        " RETURN [x] AS l, count(*) AS n"
+    ),
+    "MATCH (t) RETURN t.list AS l, t.x AS x, count(*) AS n, count(DISTINCT t.m) AS m",
     "MATCH (t) RETURN t {.flag} AS m, count(*) AS n",
     "MATCH (t) WHERE t {.s} = {s: 'foo'} RETURN t {.s} AS m ORDER BY m.s",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import apsw
 import orjson
@@ -19,10 +19,11 @@ from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.arithmetic import power
 from twinframe.query.evaluate.functions import FUNCTIONS
 
-Scalar: TypeAlias = float | str | None
+Scalar: TypeAlias = float | str | bytes | None
 
 _PREFIX: Final = "twinframe_"
 _FLAGS: Final = apsw.SQLITE_DETERMINISTIC | apsw.SQLITE_DIRECTONLY
+_LOWEST, _BEYOND = -(2**63), 2**64
 _MOST_PARTS: Final = 10_000
 """SEC: the evaluator counts the elements of longer lists."""
 
@@ -59,6 +60,7 @@ def add_scalar_functions(connection: apsw.Connection) -> None:
     for name in ("toString", "toInteger", "toFloat"):
         add(name, _build_scalar(partial(FUNCTIONS[name], None)), 1)
     add("split", _split, 2)
+    add("key", _build_key, 1)
 
 
 def _build_number(function: Callable[..., Value]) -> Callable[..., Scalar]:
@@ -89,3 +91,21 @@ def _split(text: str, delimiter: str) -> str:
     if len(parts) > _MOST_PARTS:
         raise CannotRun("split() to so many parts.")
     return orjson.dumps(parts).decode()
+
+
+def _build_key(text: str) -> bytes:
+    """Build a key that is equal for equivalent lists and maps, of their JSON text."""
+    return orjson.dumps(_merge_numbers(orjson.loads(text)), option=orjson.OPT_SORT_KEYS)
+
+
+def _merge_numbers(value: Any) -> Any:
+    """Return the value with whole floats as integers, as 1 and 1.0 are equivalent."""
+    match value:
+        case float() if value.is_integer() and _LOWEST <= value < _BEYOND:
+            return int(value)
+        case list():
+            return [_merge_numbers(item) for item in value]
+        case dict():
+            return {key: _merge_numbers(item) for key, item in value.items()}
+        case _:
+            return value

@@ -76,7 +76,7 @@ SELECT CAST(('{"f":' || coalesce(q3.c0, 'null') || ',"n":' || json_quote(q3.c1) 
 FROM (SELECT CASE WHEN typeof(q2.a1) IN ('text','integer') THEN json_quote(q2.a1) ELSE (SELECT t.document -> '$.floor'
 FROM twin AS t
 WHERE t.id = q2.a2) END AS c0, count(*) AS c1, avg(q2.a0) AS c2
-FROM (SELECT (CASE WHEN json_type(n1.document, '$.temperature') IN ('integer','real') THEN (n1.document ->> '$.temperature') WHEN (n1.document ->> '$.temperature') IS NOT NULL THEN json_extract('{}', 'twinframe cannot run: avg() over another type') END) AS a0, CASE json_type(n1.document, '$.floor') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (n1.document ->> '$.floor') END AS a1, n1.id AS a2
+FROM (SELECT (CASE WHEN json_type(n1.document, '$.temperature') IN ('integer','real') THEN (n1.document ->> '$.temperature') WHEN (n1.document ->> '$.temperature') IS NOT NULL THEN json_extract('{}', 'twinframe cannot run: avg() over another type') END) AS a0, CASE json_type(n1.document, '$.floor') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN twinframe_key((n1.document ->> '$.floor')) WHEN 'object' THEN twinframe_key((n1.document ->> '$.floor')) ELSE (n1.document ->> '$.floor') END AS a1, n1.id AS a2
 FROM twin AS n1
 LIMIT -1 OFFSET 0) AS q2
 GROUP BY q2.a1) AS q3
@@ -135,7 +135,7 @@ SELECT CAST(('{"n":' || coalesce(q5.c0, 'null')) || '}' AS BLOB), NULL
 FROM (SELECT CASE WHEN typeof(q4.a0) IN ('text','integer') THEN json_quote(q4.a0) ELSE (SELECT t.document -> '$.name'
 FROM twin AS t
 WHERE t.id = q4.a1) END AS c0
-FROM (SELECT CASE json_type(n1.document, '$.name') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (n1.document ->> '$.name') END AS a0, n1.id AS a1
+FROM (SELECT CASE json_type(n1.document, '$.name') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN twinframe_key((n1.document ->> '$.name')) WHEN 'object' THEN twinframe_key((n1.document ->> '$.name')) ELSE (n1.document ->> '$.name') END AS a0, n1.id AS a1
 FROM twin AS n1
 WHERE (EXISTS (SELECT 1
 FROM relationship AS r2 JOIN twin AS n3
@@ -158,5 +158,5 @@ FROM twin AS n2
 WHERE n2.model IN (SELECT c.descendant
 FROM interface AS i CROSS JOIN interface_closure AS c ON c.ancestor = i.id
 WHERE i.name = :c1)) AS q3
-GROUP BY CASE json_type(q3.c0) WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (q3.c0 ->> '$') END
+GROUP BY CASE json_type(q3.c0) WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN twinframe_key((q3.c0 ->> '$')) WHEN 'object' THEN twinframe_key((q3.c0 ->> '$')) ELSE (q3.c0 ->> '$') END
 LIMIT :page_limit OFFSET :page_skip

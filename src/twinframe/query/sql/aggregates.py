@@ -10,7 +10,6 @@ from twinframe.query.sql import kinds as k
 from twinframe.query.sql.bindings import build_fraction
 from twinframe.query.sql.dialect import Carry
 from twinframe.query.sql.expressions import ExpressionCompiler
-from twinframe.query.sql.grouping import render_distinct_key
 from twinframe.query.sql.select import Select
 from twinframe.query.sql.term import Term
 
@@ -36,7 +35,7 @@ def compile_aggregate(
     dialect = extensions.dialect
     match call.kind:
         case AggregateKind.COUNT if call.distinct:
-            return Term(k.INTEGER, f"count(DISTINCT {carry(render_distinct_key(term, dialect))})")
+            return Term(k.INTEGER, f"count(DISTINCT {carry(dialect.render_distinct_key(term))})")
         case AggregateKind.COUNT:
             return Term(k.INTEGER, f"count({carry(term.value)})")
         case AggregateKind.SUM if term.kinds == k.NULL:

@@ -154,6 +154,12 @@ class Dialect(ABC):
         all of its type. Keys of other terms may be compared with it if `comparable`.
         """
 
+    def render_distinct_key(self, term: Term, *, comparable: bool = True) -> str:
+        """Render `render_key` for groups and DISTINCT, which lists and maps may have."""
+        if term.kinds & k.LIST and not term.kinds & ~(k.LIST | k.NULL):
+            return self.render_list_key(term)
+        return self.render_key(term, comparable=comparable)
+
     @abstractmethod
     def render_list_key(self, term: Term) -> str:
         """Render SQL that is equal for equivalent lists; a trap where that cannot be said."""

@@ -53,13 +53,4 @@ def render_group_key(term: Term, dialect: Dialect) -> str:
         return term.lookup.column
     if term.holds_entities:
         raise CannotRun("Grouping by a map of nodes or relationships.")
-    if term.kinds & k.LIST and not term.kinds & ~(k.LIST | k.NULL):
-        return dialect.render_list_key(term)
-    return dialect.render_key(term, comparable=False)
-
-
-def render_distinct_key(term: Term, dialect: Dialect) -> str:
-    """Render SQL that is equal for equivalent values; NULL for null."""
-    if term.kinds & k.LIST and not term.kinds & ~(k.LIST | k.NULL):
-        return dialect.render_list_key(term)
-    return dialect.render_key(term)
+    return dialect.render_distinct_key(term, comparable=False)

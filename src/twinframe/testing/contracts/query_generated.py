@@ -54,10 +54,14 @@ GROUP_SOURCES = (
     "MATCH (t) WITH t ORDER BY t.$dtId LIMIT 7",
     "MATCH (t) WITH t.m AS t",
 )
-KEYS = ("t.s", "t.flag", "t.m.k", "t.$dtId", "t.x = 1", "size(t.$dtId)", "t.m.deep.er", "t.missing")
+KEYS = (
+    *("t.s", "t.flag", "t.m.k", "t.$dtId", "t.x = 1", "size(t.$dtId)", "t.m.deep.er", "t.missing"),
+    *("t.m", "t.list", "[t.x, t.flag]", "t {.m, .flag}"),
+)
 AGGREGATES = (
     *("count(*)", "count(t.s)", "count(DISTINCT t.flag)", "min(t.s)", "max(t.$dtId)", "count(t)"),
     *("sum(size(t.$dtId))", "avg(size(t.$dtId))", "sum(DISTINCT t.m.k)", "stDevP(t.m.k)"),
+    *("count(DISTINCT t.list)", "count(DISTINCT [t.m, t.x])", "count(DISTINCT t {.x, .s})"),
     *("stDev(size(t.$dtId))", "percentileCont(t.x, 0.3)", "percentileDisc(size(t.s), 0.6)"),
 )
 MEMBERS: st.SearchStrategy[Any] = st.one_of(

@@ -12,6 +12,7 @@ from twinframe_storage_sqlite.compiler.membership import compile_in_list, render
 from twinframe_storage_sqlite.compiler.nested import render_equal_nested, render_list_key
 from twinframe_storage_sqlite.compiler.paths import mark_paths
 from twinframe_storage_sqlite.compiler.strings import render_string_test
+from twinframe_storage_sqlite.scalar_functions import render_call
 
 
 class SqliteDialect(Dialect):
@@ -72,6 +73,13 @@ class SqliteDialect(Dialect):
     ) -> str:
         """Compile membership in JSON text."""
         return compile_in_list(item, members, bindings, self, wanted=wanted)
+
+    def render_distinct_key(self, term: Term, *, comparable: bool = True) -> str:
+        """Call a function for lists and maps; lists of row ids are their own keys."""
+        if term.kinds & k.LIST and term.elements & k.ENTITIES:
+            return render_list_key(term)
+        nested = render_call("key", term.value)
+        return json_terms.render_key(term, comparable=comparable, nested=nested)
 
     def render_rank(self, term: Term) -> str:
         """Render the rank of the storage class where a term has no JSON type."""

@@ -73,12 +73,14 @@ def refine(term: Term, kinds: int) -> Term:
     return replace(term, kinds=kept, tag=None if k.is_plain(kept, NATIVE) else term.tag)
 
 
-def render_key(term: Term, *, traps: bool = True, comparable: bool = True) -> str:
+def render_key(
+    term: Term, *, traps: bool = True, comparable: bool = True, nested: str | None = None
+) -> str:
     """Render SQL that is equal for equivalent values and differs for others; NULL for null.
 
     Booleans become blobs, since SQLite's own are integers. Lists and maps have no such key: each is
-    a trap, or unless `traps` a blob that stands for all of its type. Keys of other terms may be
-    compared with it if `comparable`.
+    a trap, or unless `traps` a blob that stands for all of its type, or `nested` if that is given.
+    Keys of other terms may be compared with it if `comparable`.
     """
     check_path(term)
     if term.tag is None and not term.kinds & (k.LIST | k.MAP | k.BOOLEAN):
@@ -89,6 +91,8 @@ def render_key(term: Term, *, traps: bool = True, comparable: bool = True) -> st
     array = mapping = render_trap("grouping or comparing lists or maps")
     if not traps:
         array, mapping = "x'02'", "x'03'"
+    if nested is not None:
+        array = mapping = nested
     if term.tag is None:
         key = array if term.kinds & k.LIST else mapping
         return f"CASE WHEN {term.value} IS NOT NULL THEN {key} END"
