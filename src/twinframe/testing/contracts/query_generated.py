@@ -56,7 +56,7 @@ GROUP_SOURCES = (
 )
 KEYS = (
     *("t.s", "t.flag", "t.m.k", "t.$dtId", "t.x = 1", "size(t.$dtId)", "t.m.deep.er", "t.missing"),
-    *("t.m", "t.list", "[t.x, t.flag]", "t {.m, .flag}"),
+    *("t.m", "t.list", "[t.s, t.flag]", "t {.m, .flag}"),
 )
 AGGREGATES = (
     *("count(*)", "count(t.s)", "count(DISTINCT t.flag)", "min(t.s)", "max(t.$dtId)", "count(t)"),
