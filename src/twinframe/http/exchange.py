@@ -205,11 +205,10 @@ class Exchange:
             self._body_limit = limit
             self._body_setting = setting
 
-    async def read_body(self) -> bytes:
-        """Return the whole request body.
+    def take_body(self) -> bytes | None:
+        """Return the whole request body if it is there, as most are; None where it is awaited.
 
-        Raises `BodyTooLarge`, `UnsupportedMediaType` for a content coding, and `ClientDisconnected`
-        if the client left before the end.
+        Raises as `read_body` does.
         """
         if not self.has_body:
             return b""
@@ -220,11 +219,21 @@ class Exchange:
         if self._length > self._body_limit:
             raise BodyTooLarge(self._body_limit, self._body_setting)
         self._begun = True
-        body: bytes | bytearray = b""
-        if self._cycle is not None and (found := take_whole(self._cycle)) is not None:
-            if len(found) > self._body_limit:
-                raise BodyTooLarge(self._body_limit, self._body_setting)
+        found = None if self._cycle is None else take_whole(self._cycle)
+        if found is not None and len(found) > self._body_limit:
+            raise BodyTooLarge(self._body_limit, self._body_setting)
+        return found
+
+    async def read_body(self) -> bytes:
+        """Return the whole request body.
+
+        Raises `BodyTooLarge`, `UnsupportedMediaType` for a content coding, and `ClientDisconnected`
+        if the client left before the end.
+        """
+        found = self.take_body()
+        if found is not None:
             return found
+        body: bytes | bytearray = b""
         while True:
             message = await self._receive()
             if message["type"] == "http.disconnect":

@@ -155,15 +155,16 @@ class StatementRunner:
         self._may_yield = deadline is not None and most is None
         self._begun = time.monotonic()
         self._checks, self._is_long = 0, False
-        self._look_every(steps_per_check)
-        self._steps_to_next = steps_per_check
+        self._steps_per_check = self._steps_to_next = steps_per_check
+        self.connection.set_progress_handler(self._check_progress, steps_per_check)
 
     def _end(self) -> None:
         self.connection.set_progress_handler(None)
         if self._may_yield:
             self._scheduler.leave(self)
         self._deadline, self._cancelled, self._depth, self.is_short = None, False, 0, False
-        self._close_open()
+        if self._open:
+            self._close_open()
         if self.connection.in_transaction:
             self.read_one("ROLLBACK")
 

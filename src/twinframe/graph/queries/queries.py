@@ -156,15 +156,18 @@ class Queries:
             or self._context.settings.query.timeout <= SHORT_SECONDS
         ):
             return None
+        started = time.perf_counter()
         size = self._sizes.build(page_size)
-        watch = None if self._instruments is None else QueryWatch(text)
         position = _Position(text, parameters)
-        request = _Request(position, size, self._sizes.bytes, _SHORT_LIMITS, watch)
+        request = _Request(position, size, self._sizes.bytes, _SHORT_LIMITS)
         answer = self._run_short(request, plan)
         if answer is None:
             return None
         page = _build_page(answer, signer, size)
-        if watch is not None:
+        found = self._instruments
+        if found is not None and time.perf_counter() - started >= found.least_query:
+            watch = QueryWatch(text, started)
+            watch.begin_run(plan, started)
             self._note(watch, page)
         return page
 

@@ -35,9 +35,10 @@ class QueryWatch:
 
     __slots__ = ("_compiling", "_plan", "_running", "_started", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, started: float | None = None) -> None:
+        """`started` is when it was requested, by `perf_counter`; None is now."""
         self.text = text
-        self._started = perf_counter()
+        self._started = perf_counter() if started is None else started
         self._compiling: float | None = None
         self._running: float | None = None
         self._plan: WatchedPlan | None = None
@@ -46,9 +47,11 @@ class QueryWatch:
         """Record that the search for a plan, or its building, begins."""
         self._compiling = perf_counter()
 
-    def begin_run(self, plan: WatchedPlan) -> None:
-        """Record that the plan is there. Called again when another replaces it."""
-        self._running = perf_counter()
+    def begin_run(self, plan: WatchedPlan, moment: float | None = None) -> None:
+        """Record that the plan is there, now or at `moment`. Called again when another replaces
+        it.
+        """
+        self._running = perf_counter() if moment is None else moment
         self._plan = plan
 
     def read_seconds(self) -> float:
