@@ -45,6 +45,7 @@ class AccessLayer:
     ) -> None:
         self._app = app
         self._gate = gate
+        self._recall = gate.recall
         self._scopes = scopes
         self._discovery = discovery
         self._public = find_public(routes)
@@ -55,8 +56,8 @@ class AccessLayer:
         PERF: a plain function, so that a caller who is known costs no coroutine.
         """
         if scope["type"] == "http":
-            caller = recall(self._gate, scope, self._scopes)
-            if caller is not None:
+            caller = self._recall(scope["headers"])
+            if caller is not None and (not self._scopes or has_scopes(caller, self._scopes)):
                 scope[SCOPE_KEY].caller = caller
             elif not is_public(scope, self._public):
                 return self._identify(scope, receive, send)
@@ -80,9 +81,12 @@ def recall(gate: Gate, scope: Scope, scopes: tuple[str, ...]) -> Caller | None:
     None says nothing.
     """
     caller = gate.recall(scope["headers"])
-    if scopes and caller is not None and not caller.scopes.issuperset(scopes):
-        return None  # an API key has none; a token without them is refused, and audited
-    return caller
+    return caller if caller is not None and has_scopes(caller, scopes) else None
+
+
+def has_scopes(caller: Caller, scopes: tuple[str, ...]) -> bool:
+    """Return whether a caller has these scopes; an API key has none, and may need none."""
+    return not scopes or caller.scopes.issuperset(scopes)
 
 
 async def identify(gate: Gate, exchange: Exchange, scopes: tuple[str, ...]) -> Caller:
