@@ -89,6 +89,22 @@ end
 """
 
 
+QUERY = """
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+local n = 0
+request = function()
+  n = n + 1
+  local id = "sensor-" .. (n * 7919 % 20000)
+  return wrk.format(nil, "/query", nil, '{"query":"{text}","parameters":{"id":"' .. id .. '"}}')
+end
+"""
+QUERIES = (
+    ("query of a twin by id", "MATCH (n) WHERE n.$dtId = $id RETURN n", 0.6),
+    ("query of one hop", "MATCH (n)-[:observes]->(m) WHERE n.$dtId = $id RETURN m", 0.5),
+)
+
+
 @contextmanager
 def serve_bare(folder: Path) -> Iterator[str]:
     """The bare responder under gunicorn with our worker class, one worker."""
@@ -147,6 +163,14 @@ def measure(report: Report, data: Path, *, quick: bool) -> None:
                 floors.append(load.run(f"{bare}/digitaltwins/sensor-1"))
                 gets.append(load.run(server.url, GET))
             _add(report, "GET twin", gets, floors, "≥ 0.7 of the bare responder", 0.7)
+            for name, text, least in QUERIES:
+                script = QUERY.replace("{text}", text)
+                pairs = [
+                    (load.run(server.url, script), load.run(server.url, GET))
+                    for _ in range(load.rounds)
+                ]
+                asked, got = map(list, zip(*pairs, strict=True))
+                _add(report, name, asked, got, f"≥ {least} of GET of the twin", least)
             patches = [load.run(server.url, PATCH) for _ in range(load.rounds)]
             _add(report, "PATCH twin (durable)", patches, floors, "", None)
             puts, bulks = [], []
