@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from twinframe.model.ids import TWIN_LABEL
 from twinframe.query.algebra import LabelName
@@ -111,6 +111,7 @@ class ChangeKind(enum.IntEnum):
     MODEL_DELETED = 9
 
 
+_KINDS: Final = tuple(ChangeKind)
 REPLACEMENTS: Final = frozenset(
     {
         ChangeKind.TWIN_UPDATED,
@@ -142,9 +143,8 @@ class OutboxEvent:
         return (self.subject, self.relationship_id) if self.kind in REPLACEMENTS else None
 
 
-@dataclass(frozen=True, slots=True)
-class EntityChange:
-    """Which entity a write changed, and how; see `OutboxEvent`."""
+class EntityChange(NamedTuple):
+    """Which entity a write changed, and how; see `OutboxEvent`. PERF: a reader may get millions."""
 
     position: int
     kind: ChangeKind
@@ -427,7 +427,7 @@ def build_change_page(
         if kind is None:
             is_complete = False
         elif kind:
-            changes.append(EntityChange(at, ChangeKind(kind), subject, relationship_id))
+            changes.append(EntityChange(at, _KINDS[kind], subject, relationship_id))
     return ChangePage(changes, position, is_complete)
 
 

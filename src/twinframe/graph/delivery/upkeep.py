@@ -171,7 +171,8 @@ def _read_sizes(after: int, limit: int, session: GraphSession) -> list[tuple[int
     """Position and bytes of the next events."""
     rows = session.read_events(after=after, limit=limit)
     return [
-        (position, len(event.body) + len(event.subject) + _OVERHEAD) for position, event in rows
+        (position, len(event.body) + len(event.subject) + len(event.relationship_id) + _OVERHEAD)
+        for position, event in rows
     ]
 
 
