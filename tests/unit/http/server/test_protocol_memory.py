@@ -101,18 +101,26 @@ def test_nothing_is_computed_for_a_client_that_takes_nothing(launch: Callable[..
     assert grown < 150 * MIB  # and not 40 answers of 8 MB
 
 
-def test_answers_that_nobody_takes_are_cut_when_the_memory_is_used_up(server: Any) -> None:
-    readers = []
-    for _ in range(6):
+def test_answers_that_nobody_takes_are_cut_when_the_memory_is_used_up(
+    launch: Callable[..., Any],
+) -> None:
+    server = launch(memory=20 * MIB, WriteTimeout=600)
+    late = []
+    for _ in range(2):
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", server.port))
         connection.sendall(ASK_LARGE)
-        readers.append(connection)
-        time.sleep(0.3)
-    # NOTE: while none of them is late, it is the new answer that is cut, and its client asks again.
-    wait_until(lambda: count_received(server, ASK_LARGE) >= 8_000_000)
-    for connection in readers:
+        late.append(connection)
+
+    # NOTE: until they are late, it is the third answer that is cut, and its client asks again.
+    def is_made_room_for() -> bool:
+        received = count_received(server, ASK_LARGE)
+        sides = [find_server_side(server, one) for one in late]
+        return received >= 8_000_000 and not all(side and side[0] for side in sides)
+
+    wait_until(is_made_room_for)
+    for connection in late:
         connection.close()
 
 
