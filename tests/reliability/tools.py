@@ -11,7 +11,12 @@ from typing import Final
 from tests.reliability.judging import ROOT, NotRun
 
 _PLACE: Final = ROOT / "var" / "reliability-tools"
-PINNED: Final = {"schemathesis": "schemathesis==4.32.5", "atheris": "atheris==3.0.0"}
+PINNED: Final = {
+    "schemathesis": "schemathesis==4.32.5",
+    "atheris": "atheris==3.0.0",
+    "ladybug": "ladybug==0.22.0",
+    "duckdb": "duckdb==2.0.0",
+}
 
 
 _TURN: Final = threading.Lock()

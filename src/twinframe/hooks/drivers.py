@@ -67,7 +67,14 @@ EVENT_SINK = Seam(
 
 SITE = Seam("twinframe.plugin", "site", "twinframe_routes", {"explorer": "twinframe-explorer"})
 
-SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE, EVENT_SINK, SITE)
+PROJECTION = Seam(
+    "twinframe.query_projection",
+    "projection",
+    "twinframe_query_projection",
+    {"columns": "twinframe-columns"},
+)
+
+SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE, EVENT_SINK, SITE, PROJECTION)
 
 T = TypeVar("T")
 

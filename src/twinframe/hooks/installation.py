@@ -16,6 +16,7 @@ from twinframe.errors import PluginError, Unsupported
 from twinframe.hooks.drivers import (
     EVENT_SINK,
     PERMISSION_PROVIDER,
+    PROJECTION,
     RESOURCE_TYPE,
     SITE,
     STORAGE,
@@ -73,7 +74,14 @@ class Installation:
         plugin = self.load_storage()
         if plugin.call("twinframe_query_engine", store=store) is None:
             return None
-        return plugin.build("twinframe_query_engine", QueryEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
+        engine: QueryEngine = plugin.build("twinframe_query_engine", QueryEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
+        for projection in load_plugins(self.manager, PROJECTION):
+            section = self._read_section(projection)
+            hook = "twinframe_query_projection"
+            arguments = {"settings": section, "store": store, "engine": engine}
+            if projection.call(hook, **arguments) is not None:
+                engine = projection.build(hook, QueryEngine, **arguments)  # type: ignore[type-abstract]  # only for isinstance
+        return engine
 
     def build_triple_writer(self, graph: str = "") -> TripleWriter:
         """Build the writer of graphs as RDF, for any storage. Raises `PluginError`."""

@@ -11,6 +11,7 @@ from twinframe.errors import PluginError
 from twinframe.hooks.drivers import (
     EVENT_SINK,
     PERMISSION_PROVIDER,
+    PROJECTION,
     RESOURCE_TYPE,
     SITE,
     STORAGE,
@@ -32,6 +33,7 @@ _SLOTS: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
     ),
     # All of them are in use: a section that nothing sets has its defaults when it is read.
     "Resources": (RESOURCE_TYPE, "", lambda _settings: None),
+    "Query": (PROJECTION, "", lambda _settings: None),
     ROOT: (SITE, "", lambda _settings: None),
 }
 

@@ -62,6 +62,16 @@ def twinframe_control_store(settings: Section, name: str) -> ControlStore | None
 
 
 @hookspec(firstresult=True)
+def twinframe_query_projection(
+    settings: Section, store: GraphStore, engine: QueryEngine
+) -> QueryEngine | None:
+    """An engine that answers from a projection of the graph what it can, else as `engine` does.
+
+    `settings` is the plugin's section. None: the plugin has no projection of such a store.
+    """
+
+
+@hookspec(firstresult=True)
 def twinframe_permission_provider(
     settings: Section, authorization: AuthorizationSettings, resource: str
 ) -> PermissionProvider | None:

@@ -60,6 +60,8 @@ class CompiledQuery(ABC):
     ) -> Iterator[JsonRow]:
         """Yield result rows in the query's shape, ready for the wire, leaving out the first
         `skip`.
+
+        A resumable query may yield rows without keys where these are all that there are.
         """
 
     @abstractmethod

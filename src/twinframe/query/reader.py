@@ -29,6 +29,9 @@ class GraphReader(ABC):
     most_at_once: ClassVar[int] = 64
     """The number of twins or relationships requested in one call; each may have a megabyte."""
 
+    is_short: bool = False
+    """Whether the present work must be short: whoever has none of its own bounds declines it."""
+
     @abstractmethod
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
         """Yield every twin that satisfies `labels` (None: every twin), and models if they include

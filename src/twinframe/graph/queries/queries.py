@@ -339,7 +339,7 @@ class Queries:
         found = _run_plan(session, request, plan, size + 1 if is_keyed else None)
         rows, count = _take_rows(found, request)
         answer = _build_answer(session, request, plan, rows, count)
-        if len(rows) <= count or is_keyed:
+        if len(rows) <= count or answer.following is not None:
             return answer
         answer, writer = self._open_result(request, answer)
         publish(answer)
@@ -445,15 +445,19 @@ def _run_plan(
 def _build_answer(
     session: GraphSession, request: _Request, plan: Plan, rows: Sequence[JsonRow], count: int
 ) -> _Answer:
-    """Build the page of the first `count` rows, and where a resumable scan continues."""
+    """Build the page of the first `count` rows, and where a resumable scan continues.
+
+    NOTE: rows without a key are all there are: the ones after the page can be kept.
+    """
     position = request.position
     following = None
     # PERF: a list first; a generator here takes twice as long for a page.
     bodies = [body for body, _ in rows]
     if len(rows) > count:
         del bodies[count:]
-        if plan.execution.resumable:
-            following = replace(position, after=rows[count - 1][1])
+        key = rows[count - 1][1]
+        if plan.execution.resumable and key is not None:
+            following = replace(position, after=key)
     given = tuple(bodies)
     warnings = plan.warnings if position.after is None else ()
     # PERF: all of the cost is computed here, while the rows are in the processor's cache.

@@ -1,0 +1,84 @@
+"""The query engine over a projection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from twinframe.model.values import Value
+from twinframe.query.algebra import Query, ResultShape
+from twinframe.query.engine import CannotRun
+from twinframe.query.reader import GraphReader
+from twinframe_columns.frame import Frame, Run, unfold
+from twinframe_columns.operators import PlanCompiler, binds_entity
+from twinframe_columns.projection import Projection
+from twinframe_columns.rendering import render_rows
+from twinframe_columns.results import read_values
+
+
+class ColumnPlan:
+    """A query compiled for projections: immutable, shared by threads."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        if query.shape is ResultShape.DOCUMENT and not binds_entity(query.root, query.columns[0]):
+            raise CannotRun("A document of what is no twin or relationship.")
+        try:
+            self._execute = PlanCompiler().compile(query.root, frozenset(query.columns))
+        except RecursionError as error:
+            raise CannotRun("An expression that is nested too deeply.") from error
+
+    def run(
+        self,
+        projection: Projection,
+        session: GraphReader,
+        parameters: Mapping[str, Value],
+        skip: int = 0,
+        limit: int | None = None,
+        most: int | None = None,
+    ) -> list[tuple[Value, ...]] | None:
+        """Return the rows as values; None when there are more than `most`."""
+        run = Run(projection, session, parameters)
+        with _guard():
+            frame = self._find_page(run, skip, limit, most)
+            if frame is None:
+                return None
+            columns = [
+                read_values(run, frame, frame.variables[name]) for name in self._query.columns
+            ]
+        return list(zip(*columns, strict=True)) if columns else [()] * frame.count
+
+    def run_json(
+        self,
+        projection: Projection,
+        session: GraphReader,
+        parameters: Mapping[str, Value],
+        skip: int = 0,
+        limit: int | None = None,
+        most: int | None = None,
+    ) -> list[bytes] | None:
+        """Return the rows as JSON; None when there are more than `most`."""
+        run = Run(projection, session, parameters)
+        with _guard():
+            frame = self._find_page(run, skip, limit, most)
+            return None if frame is None else render_rows(run, self._query, frame)
+
+    def _find_page(self, run: Run, skip: int, limit: int | None, most: int | None) -> Frame | None:
+        """Return the rows of a page; None when there are more than `most` in all."""
+        frame = unfold(self._execute(run))
+        if most is not None and frame.count > most:
+            return None
+        return frame.take(slice(skip, None if limit is None else skip + limit))
+
+
+@contextmanager
+def _guard() -> Iterator[None]:
+    """Leave what is too much for arrays to an engine that holds fewer rows at a time."""
+    try:
+        # NOTE: numbers that are not finite are looked for, so NumPy need not warn of them.
+        with np.errstate(all="ignore"):
+            yield
+    except (MemoryError, RecursionError) as error:
+        raise CannotRun("A query that needs too much at once.") from error

@@ -1,0 +1,133 @@
+"""The rows of an operator: for each variable a vector of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+import numpy as np
+
+from twinframe.model.values import Value
+from twinframe.query.engine import CannotRun
+from twinframe.query.reader import GraphReader
+from twinframe_columns.kinds import Bools, Integers, Rows
+from twinframe_columns.merging import merge
+from twinframe_columns.projection import Projection
+from twinframe_columns.vectors import Constant, Entities, Mixed, Numbers, Texts, Truths, Vector
+
+MOST_ROWS: Final = 8_000_000
+"""Rows of a frame; a query that needs more is left to an engine that holds fewer at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a query: the state it sees, and the values of its parameters."""
+
+    projection: Projection
+    reader: GraphReader
+    parameters: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """`count` rows. `weights` says how many equal rows each stands for; None: one."""
+
+    count: int
+    variables: Mapping[str, Vector]
+    weights: Integers | None = None
+
+    def take(self, picked: Bools | Rows | slice) -> Frame:
+        """Return the picked rows."""
+        if isinstance(picked, slice):
+            count = len(range(*picked.indices(self.count)))
+        elif picked.dtype == np.bool_:
+            return self.take(np.flatnonzero(picked).astype(np.int32))
+        else:
+            count = len(picked)
+        places = cast("Rows | slice", picked)
+        return Frame(
+            count,
+            {name: take(vector, places) for name, vector in self.variables.items()},
+            None if self.weights is None else self.weights[places],
+        )
+
+
+def take(vector: Vector, picked: Rows | slice) -> Vector:
+    """Return the picked values."""
+    match vector:
+        case Constant():
+            return vector
+        case Numbers():
+            whole = vector.is_integer
+            return Numbers(
+                vector.data[picked],
+                whole if isinstance(whole, bool) else whole[picked],
+                _pick(vector.valid, picked),
+            )
+        case Texts():
+            return Texts(vector.codes[picked], vector.strings, _pick(vector.valid, picked))
+        case Truths():
+            return Truths(vector.true[picked], _pick(vector.known, picked))
+        case Mixed():
+            return Mixed(
+                vector.kinds[picked],
+                None if vector.numbers is None else vector.numbers[picked],
+                None if vector.codes is None else vector.codes[picked],
+                vector.strings,
+            )
+        case Entities():
+            rows = vector.rows
+            rows = _pick_slice(rows, picked) if isinstance(rows, slice) else rows[picked]
+            return Entities(rows, vector.edges, _pick(vector.valid, picked))
+
+
+def _pick(flags: Bools | None, picked: Rows | slice) -> Bools | None:
+    return None if flags is None else flags[picked]
+
+
+def _pick_slice(rows: slice, picked: Rows | slice) -> slice | Rows:
+    if isinstance(picked, slice):
+        inner = range(rows.start, rows.stop)[picked]
+        return slice(inner.start, inner.stop) if inner.step == 1 else np.array(inner, np.int32)
+    return (picked + np.int32(rows.start)).astype(np.int32, copy=False)
+
+
+def concatenate(frames: Sequence[Frame]) -> Frame:
+    """Join frames with the same variables."""
+    if len(frames) == 1:
+        return frames[0]
+    weights = None
+    if any(frame.weights is not None for frame in frames):
+        weights = np.concatenate(
+            [
+                np.ones(frame.count, np.int64) if frame.weights is None else frame.weights
+                for frame in frames
+            ]
+        )
+    counts = [frame.count for frame in frames]
+    names = frames[0].variables.keys()
+    variables = {name: _join([frame.variables[name] for frame in frames], counts) for name in names}
+    return Frame(sum(counts), variables, weights)
+
+
+def _join(vectors: Sequence[Vector], counts: Sequence[int]) -> Vector:
+    first = vectors[0]
+    if isinstance(first, Constant) and all(one is first for one in vectors):
+        return first
+    ends = np.cumsum(counts)
+    parts = [
+        (np.arange(end - count, end), vector)
+        for vector, count, end in zip(vectors, counts, ends.tolist(), strict=True)
+    ]
+    return merge(parts, int(ends[-1]))
+
+
+def unfold(frame: Frame) -> Frame:
+    """Return the frame with each row as often as its weight says."""
+    if frame.weights is None:
+        return frame
+    if frame.count and float(frame.weights.astype(np.float64).sum()) > MOST_ROWS:
+        raise CannotRun("More rows than are held at once.")
+    picked = np.repeat(np.arange(frame.count, dtype=np.int32), frame.weights)
+    return replace(frame.take(picked), weights=None)

@@ -1,0 +1,208 @@
+"""Compiles calls of functions on vectors; those without an operation of their own row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from twinframe.query.algebra import FunctionCall
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.functions.digitaltwins import holds_model
+from twinframe_columns import kinds as k
+from twinframe_columns.arithmetic import apply_function
+from twinframe_columns.frame import Frame, Run
+from twinframe_columns.members import read_end, read_ids, read_type, test_models
+from twinframe_columns.merging import merge
+from twinframe_columns.rowwise import Evaluate, apply_to_rows
+from twinframe_columns.vectors import (
+    NULL,
+    Constant,
+    Entities,
+    Mixed,
+    Numbers,
+    Texts,
+    Truths,
+    Vector,
+    is_null,
+    simplify,
+)
+
+_ROWWISE: Final = frozenset(
+    (
+        *("abs", "sign", "floor", "ceil", "round", "sqrt", "exp", "log", "log10", "sin", "cos"),
+        *("tan", "cot", "asin", "acos", "atan", "atan2", "degrees", "radians", "haversin"),
+        *("toFloat", "toInteger", "toString", "toBoolean", "size", "isEmpty", "toUpper"),
+        *("toLower", "trim", "lTrim", "rTrim", "replace", "substring", "left", "right"),
+        *("reverse", "nullIf"),
+    )
+)
+"""Functions of scalars that depend on nothing else."""
+
+_Read = Callable[[Run, Entities], Vector]
+
+_OF_ENTITIES: Final[dict[str, _Read]] = {
+    "type": read_type,
+    "id": read_ids,
+    "elementId": read_ids,
+    "startNode": lambda run, one: read_end(run, one, is_source=True),
+    "endNode": lambda run, one: read_end(run, one, is_source=False),
+}
+_OF_KINDS: Final[dict[str, tuple[int, ...]]] = {
+    "is_number": (k.INTEGER, k.FLOAT),
+    "is_string": (k.STRING,),
+    "is_bool": (k.FALSE, k.TRUE),
+    "is_object": (k.MAP,),
+}
+
+
+def compile_call(
+    call: FunctionCall, arguments: Sequence[Evaluate], presences: Sequence[Evaluate]
+) -> Evaluate:
+    """Return the function for a call over its compiled arguments, or raise `CannotRun`.
+
+    `presences` say of each argument whether it names a member that is there.
+    """
+    name = call.name
+    match name, arguments:
+        case "exists", [one]:
+            return lambda run, frame: Truths(~is_null(one(run, frame), frame.count))
+        case "coalesce", _:
+            return _compile_coalesce(arguments)
+        case "digitaltwins.is_of_model", [subject, model, *rest]:
+            return _compile_is_of_model(subject, model, rest)
+        case "is_defined", [_]:
+            return presences[0]
+        case "is_null", [_]:
+            return _compile_null_test(presences[0])
+        case "is_primitive", [one]:
+            return _compile_primitive(one, presences[0])
+        case _ if name in _OF_KINDS and len(arguments) == 1:
+            return _compile_kind_test(arguments[0], _OF_KINDS[name])
+        case _ if name in _OF_ENTITIES and len(arguments) == 1:
+            return _compile_entity_call(arguments[0], _OF_ENTITIES[name])
+        case _ if name in _ROWWISE:
+            return _compile_rowwise(call, arguments)
+        case _:
+            raise CannotRun(f"The function {name} in columns.")
+
+
+def _compile_rowwise(call: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluate:
+    in_general = apply_to_rows(call, arguments)
+    if len(arguments) != 1:
+        return in_general
+    (only,), name = arguments, call.name
+
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        found = apply_function(name, simplify(only(run, frame)))
+        return in_general(run, frame) if found is None else found
+
+    return evaluate
+
+
+def _compile_coalesce(arguments: Sequence[Evaluate]) -> Evaluate:
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        rest = np.arange(frame.count, dtype=np.int32)
+        part = frame
+        parts: list[tuple[k.Rows, Vector]] = []
+        for argument in arguments:
+            if not len(rest):
+                break
+            vector = argument(run, part)
+            nulls = is_null(vector, part.count)
+            parts.append((rest, vector))
+            part, rest = part.take(nulls), rest[nulls]
+        # NOTE: later parts are written over the nulls of earlier ones.
+        return merge(parts, frame.count)
+
+    return evaluate
+
+
+def _compile_is_of_model(subject: Evaluate, model: Evaluate, rest: Sequence[Evaluate]) -> Evaluate:
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        wanted = [one(run, frame) for one in (model, *rest)]
+        twins = subject(run, frame)
+        if twins == NULL or NULL in wanted:
+            return NULL
+        values = [one.value for one in wanted if isinstance(one, Constant)]
+        if len(values) < len(wanted) or not isinstance(values[0], str):
+            raise CannotRun("A model that differs from row to row, or is none.")
+        if not isinstance(twins, Entities) or twins.edges is not None:
+            raise CannotRun("The model of what is no twin.")
+        exact = len(values) > 1 and (values[1] is True or values[1] == "exact")
+        projection = run.projection
+        if exact:
+            numbers = [at for at, one in enumerate(projection.models) if one == values[0]]
+        else:
+            numbers = [
+                at for at, one in enumerate(projection.labels) if holds_model(one, values[0])
+            ]
+        return test_models(run, twins, numbers)
+
+    return evaluate
+
+
+def _compile_entity_call(only: Evaluate, read: _Read) -> Evaluate:
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        vector = only(run, frame)
+        if vector == NULL:
+            return NULL
+        if not isinstance(vector, Entities):
+            raise CannotRun("A function of twins or relationships.")
+        return read(run, vector)
+
+    return evaluate
+
+
+def _compile_kind_test(only: Evaluate, wanted: tuple[int, ...]) -> Evaluate:
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        return Truths(_test_kinds(only(run, frame), wanted, frame.count))
+
+    return evaluate
+
+
+def _test_kinds(vector: Vector, wanted: tuple[int, ...], count: int) -> k.Bools:
+    held = k.NULL
+    match vector:
+        case Mixed():
+            if (vector.kinds == k.OTHER).any() and k.INTEGER in wanted:
+                raise CannotRun("A list or a large integer.")
+            return np.isin(vector.kinds, wanted)
+        case Constant(value=value):
+            if value is not None and type(value) not in (bool, int, float, str, list, dict):
+                raise CannotRun("A value of another type.")
+            kind = k.INTEGER if type(value) is int else k.find_kind(value)
+            return np.full(count, kind in wanted)
+        case Numbers():
+            held = k.FLOAT
+        case Texts():
+            held = k.STRING
+        case Truths():
+            held = k.TRUE
+        case Entities():
+            return np.zeros(count, np.bool_)
+    nulls = is_null(vector, count)
+    return ~nulls if held in wanted else np.zeros(count, np.bool_)
+
+
+def _compile_primitive(only: Evaluate, presence: Evaluate) -> Evaluate:
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        presence(run, frame)
+        vector = only(run, frame)
+        if isinstance(vector, Mixed) and (vector.kinds == k.OTHER).any():
+            raise CannotRun("A list or a large integer.")
+        primitive = (k.FALSE, k.TRUE, k.INTEGER, k.FLOAT, k.STRING)
+        return Truths(_test_kinds(vector, primitive, frame.count))
+
+    return evaluate
+
+
+def _compile_null_test(presence: Evaluate) -> Evaluate:
+    """SPEC: the vendor's IS_NULL is of a member that is there; one that may be null is declined."""
+
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        presence(run, frame)
+        return Truths(np.zeros(frame.count, np.bool_))
+
+    return evaluate

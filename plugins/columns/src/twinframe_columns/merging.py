@@ -1,0 +1,166 @@
+"""Puts vectors of several types together: values of Python, of branches, of parts of a result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from twinframe.query.engine import CannotRun
+from twinframe_columns import kinds as k
+from twinframe_columns.kinds import Bytes, Codes, Integers, Rows
+from twinframe_columns.strings import Strings, build_strings, encode
+from twinframe_columns.vectors import (
+    NULL,
+    Constant,
+    Entities,
+    Mixed,
+    Numbers,
+    Texts,
+    Truths,
+    Vector,
+    narrow,
+    read_rows,
+)
+
+
+def build_vector(values: Sequence[Any]) -> Vector:
+    """Build the vector of these values of Python: null, booleans, numbers and texts."""
+    kinds = np.zeros(len(values), np.uint8)
+    numbers = np.zeros(len(values), np.float64)
+    codes = np.zeros(len(values), np.int32)
+    texts: dict[str, int] = {}
+    for at, value in enumerate(values):
+        kind = find_scalar_kind(value)
+        kinds[at] = kind
+        if kind == k.STRING:
+            codes[at] = texts.setdefault(value, len(texts))
+        elif kind in (k.INTEGER, k.FLOAT):
+            numbers[at] = value
+    strings, ranks = sort_texts(list(texts))
+    return narrow(Mixed(kinds, numbers, ranks[codes] if texts else None, strings))
+
+
+def find_scalar_kind(value: Any) -> int:
+    """Return the kind of null, a boolean, a number or a text; what a column cannot hold raises
+    `CannotRun`.
+    """
+    if value is not None and type(value) not in (bool, int, float, str):
+        raise CannotRun("A value that is no scalar.")
+    if type(value) is float and not math.isfinite(value):
+        raise CannotRun("A number that is not finite.")
+    kind = k.find_kind(value)
+    if kind == k.OTHER:
+        raise CannotRun("An integer that no float holds.")
+    return kind
+
+
+def sort_texts(texts: Sequence[str]) -> tuple[Strings, Codes]:
+    """Return distinct texts in order, and the new code of each."""
+    # NOTE: UTF-8 keeps the order of code points.
+    ordered = sorted((encode(text), code) for code, text in enumerate(texts))
+    ranks = np.empty(len(ordered), np.int32)
+    ranks[[code for _, code in ordered]] = np.arange(len(ordered), dtype=np.int32)
+    return build_strings([text for text, _ in ordered]), ranks
+
+
+def widen(vector: Vector, count: int) -> Mixed:
+    """Return the values with the kind of each."""
+    kinds: Bytes = np.zeros(count, np.uint8)
+    match vector:
+        case Mixed():
+            return vector
+        case Constant(value=value):
+            kind = find_scalar_kind(value)
+            kinds[:] = kind
+            if kind == k.STRING:
+                strings = build_strings([encode(value)])
+                return Mixed(kinds, None, np.zeros(count, np.int32), strings)
+            is_number = kind in (k.INTEGER, k.FLOAT)
+            return Mixed(kinds, np.full(count, float(value)) if is_number else None, None, None)
+        case Numbers(is_integer=bool() as whole):
+            kinds[:] = k.INTEGER if whole else k.FLOAT
+        case Numbers():
+            kinds = np.where(vector.is_integer, np.uint8(k.INTEGER), np.uint8(k.FLOAT))
+        case Texts():
+            kinds[:] = k.STRING
+        case Truths():
+            kinds = np.where(vector.true, np.uint8(k.TRUE), np.uint8(k.FALSE))
+            if vector.known is not None:
+                kinds[~vector.known] = k.NULL
+            return Mixed(kinds, None, None, None)
+        case Entities():
+            raise CannotRun("Twins or relationships beside other values.")
+    if vector.valid is not None:
+        kinds[~vector.valid] = k.NULL
+    if isinstance(vector, Texts):
+        return Mixed(kinds, None, vector.codes, vector.strings)
+    return Mixed(kinds, vector.data, None, None)
+
+
+def merge(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector:
+    """Return one vector of `count` rows: the values of each part at its rows, else null."""
+    parts = [(places, vector) for places, vector in parts if len(places) and vector != NULL]
+    if not parts:
+        return NULL
+    if len(parts) == 1 and len(parts[0][0]) == count and isinstance(parts[0][1], Constant):
+        return parts[0][1]
+    if any(isinstance(vector, Entities) for _, vector in parts):
+        return _merge_entities(parts, count)
+    widened = [(places, widen(vector, len(places))) for places, vector in parts]
+    kinds = np.zeros(count, np.uint8)
+    numbers = codes = None
+    for places, part in widened:
+        kinds[places] = part.kinds
+        if part.numbers is not None:
+            numbers = np.zeros(count, np.float64) if numbers is None else numbers
+            numbers[places] = part.numbers
+    strings, translated = unify([part for _, part in widened])
+    for (places, _), own in zip(widened, translated, strict=True):
+        if own is not None:
+            codes = np.zeros(count, np.int32) if codes is None else codes
+            codes[places] = own
+    return narrow(Mixed(kinds, numbers, codes, strings))
+
+
+def _merge_entities(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector:
+    rows = np.zeros(count, np.int32)
+    valid = np.zeros(count, np.bool_)
+    edges: set[str | None] = set()
+    for places, vector in parts:
+        if not isinstance(vector, Entities):
+            raise CannotRun("Twins or relationships beside other values.")
+        rows[places] = read_rows(vector.rows)
+        valid[places] = True if vector.valid is None else vector.valid
+        edges.add(vector.edges)
+    if len(edges) > 1:
+        raise CannotRun("Relationships of several types from several parts.")
+    return Entities(rows, edges.pop(), None if valid.all() else valid)
+
+
+def unify(parts: Sequence[Mixed]) -> tuple[Strings | None, list[Codes | None]]:
+    """Return strings that hold the texts of all, and the codes of each part in them."""
+    held = [one.strings for one in parts if one.strings is not None and one.codes is not None]
+    if not held:
+        return None, [None] * len(parts)
+    if all(one is held[0] for one in held):
+        return held[0], [one.codes if one.strings is not None else None for one in parts]
+    numbers: dict[str, int] = {}
+    found: list[Codes | None] = []
+    for one in parts:
+        if one.strings is None or one.codes is None:
+            found.append(None)
+            continue
+        is_text = one.kinds == k.STRING
+        table = np.zeros(max(1, len(one.strings)), np.int32)
+        table[one.codes[is_text]] = 1
+        used = np.flatnonzero(table)
+        texts = one.strings.read_all(used)
+        table[used] = [numbers.setdefault(text, len(numbers)) for text in texts]
+        found.append(np.where(is_text, table[np.where(is_text, one.codes, 0)], 0))
+    strings, ranks = sort_texts(list(numbers))
+    if not len(ranks):
+        return strings, found
+    return strings, [None if own is None else ranks[own] for own in found]

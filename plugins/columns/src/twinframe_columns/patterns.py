@@ -1,0 +1,485 @@
+"""Matches a graph pattern: candidates of each node, then one relationship after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from twinframe.query.algebra import (
+    Binary,
+    BinaryOperator,
+    Direction,
+    Expression,
+    GraphPattern,
+    Literal,
+    NodePattern,
+    Parameter,
+    Property,
+    RelationshipPattern,
+    Unary,
+    UnaryOperator,
+    Variable,
+)
+from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.analysis import find_conjuncts, find_variables
+from twinframe_columns import kinds as k
+from twinframe_columns.candidates import Candidates, NodeTest
+from twinframe_columns.counting import (
+    Counter,
+    count_frame,
+    drop_implied_pairs,
+    find_branch,
+    weigh_branch,
+)
+from twinframe_columns.expressions import Condition, Evaluate, ExpressionCompiler
+from twinframe_columns.following import (
+    Follower,
+    find_directions,
+    find_ends,
+    read_entity_rows,
+    weigh_rows,
+)
+from twinframe_columns.frame import Frame, Run
+from twinframe_columns.hops import sample_degree
+from twinframe_columns.joining import combine
+from twinframe_columns.problem import (
+    JointCondition,
+    Pair,
+    Problem,
+    Side,
+    find_nodes,
+    find_pairs,
+    find_types,
+)
+from twinframe_columns.vectors import NULL, Entities, read_rows
+from twinframe_columns.weights import count_weighted
+
+_WORTH_COUNTING: Final = 1_000
+_WORTH_WEIGHING: Final = 6
+"""Relationships that are counted in the time in which one is followed."""
+_GATHERING: Final = 0.3
+_SPREADING: Final = 1.5
+_CLOSING: Final = 3.0
+
+
+class PatternMatcher:
+    """Extends frames by one pattern with its predicate. Immutable, compiled once."""
+
+    def __init__(
+        self,
+        pattern: GraphPattern,
+        predicate: Expression | None,
+        expressions: ExpressionCompiler,
+        bound: frozenset[str],
+    ) -> None:
+        if pattern.paths:
+            raise CannotRun("A path in columns.")
+        self._bound = bound
+        self._expressions = expressions
+        self._nodes = {node.variable: node for node in pattern.nodes}
+        self._relationships = pattern.relationships
+        own_names = [each.variable for each in self._relationships]
+        if len({*own_names} | bound) != len(own_names) + len(bound):
+            raise CannotRun("A relationship that is bound before.")
+        self._walks = frozenset(each.variable for each in self._relationships if each.length)
+        self._node_tests: dict[str, list[NodeTest]] = {name: [] for name in self._nodes}
+        self._edge_tests: dict[str, list[Condition]] = {name: [] for name in own_names}
+        self._conditions: list[JointCondition] = []
+        parts: list[NodePattern | RelationshipPattern] = [*pattern.nodes, *pattern.relationships]
+        for part in parts:
+            for key, value in part.properties:
+                member = Property(Variable(part.variable), key)
+                equality = Binary(BinaryOperator.EQUAL, member, value)
+                self._add_condition(equality, is_own=part.variable in self._walks)
+        for each in find_conjuncts(predicate):
+            self._add_condition(each)
+
+    def _add_condition(self, expression: Expression, *, is_own: bool = False) -> None:
+        """Compile a condition; `is_own`: on each relationship of a walk."""
+        names, test = find_variables(expression), self._expressions.compile_condition(expression)
+        if names & self._walks and not (is_own and len(names) == 1):
+            raise CannotRun("A condition on the relationships of a walk.")
+        only = next(iter(names)) if len(names) == 1 else None
+        if only in self._node_tests and only not in self._bound:
+            self._node_tests[only].append(NodeTest(test, self._find_ids(expression, only)))
+        elif only in self._edge_tests:
+            self._edge_tests[only].append(test)
+        else:
+            apart, sides = _find_apart(expression), self._find_sides(expression)
+            self._conditions.append(JointCondition(names, test, apart, sides))
+
+    def _find_ids(self, expression: Expression, name: str) -> Evaluate | None:
+        match expression:
+            case Binary(
+                operator=BinaryOperator.EQUAL | BinaryOperator.IN,
+                left=Property(subject=Variable(name=subject), key="$dtId"),
+                right=value,
+            ) if subject == name and not find_variables(value):
+                return self._expressions.compile(value)
+            case Binary(
+                operator=BinaryOperator.EQUAL,
+                left=(Literal() | Parameter()) as value,
+                right=Property(subject=Variable(name=subject), key="$dtId"),
+            ) if subject == name:
+                return self._expressions.compile(value)
+            case _:
+                return None
+
+    def _find_sides(self, expression: Expression) -> tuple[Side, Side] | None:
+        if not isinstance(expression, Binary) or expression.operator is not BinaryOperator.EQUAL:
+            return None
+        names = find_variables(expression.left), find_variables(expression.right)
+        if not names[0] or not names[1] or names[0] & names[1]:
+            return None
+        left, right = (
+            self._expressions.compile(one) for one in (expression.left, expression.right)
+        )
+        return Side(names[0], left), Side(names[1], right)
+
+    def match(self, run: Run, source: Frame, needed: frozenset[str]) -> Frame:
+        """Return every way to extend the rows by the pattern, with the variables `needed` at least.
+
+        Rows that are equal in all of these may be one with a weight.
+        """
+        if needed & self._walks:
+            raise CannotRun("The relationships of a walk.")
+        candidates = {
+            name: Candidates(run, node, self._node_tests[name])
+            for name, node in self._nodes.items()
+        }
+        pairs = find_pairs(run, self._relationships, lambda a, b: self._may_be_one(run, a, b))
+        if any(pair & self._walks for pair in pairs):
+            raise CannotRun("Walks that could use a relationship twice.")
+        problem = Problem(candidates, self._relationships, tuple(self._conditions), pairs)
+        problem = drop_implied_pairs(problem)
+        if not needed:
+            tested = frozenset(name for name, tests in self._edge_tests.items() if tests)
+            counter = Counter(
+                run,
+                lambda part, rows: self._solve(run, part, rows, frozenset()),
+                self._bound,
+                tested,
+            )
+            if counter.can_count(problem):
+                return build_count(counter.count(problem, source))
+        return self._solve(run, problem, source, needed)
+
+    def _may_be_one(self, run: Run, one: str, other: str) -> bool:
+        models = [run.projection.select_models(self._nodes[name].labels) for name in (one, other)]
+        return models[0] is None or models[1] is None or bool(set(models[0]) & set(models[1]))
+
+    def _solve(self, run: Run, problem: Problem, source: Frame, needed: frozenset[str]) -> Frame:
+        """Match the parts that hang together one by one, and combine them."""
+        search = _Search(run, problem, Follower(run, problem.candidates, self._edge_tests))
+        return search.solve(source, needed)
+
+
+def _find_apart(expression: Expression) -> tuple[str, str] | None:
+    """Return the variables that a condition asks to be different twins, if that is all."""
+    match expression:
+        case Binary(operator=BinaryOperator.NOT_EQUAL, left=left, right=right):
+            pass
+        case Unary(
+            operator=UnaryOperator.NOT,
+            operand=Binary(operator=BinaryOperator.EQUAL, left=left, right=right),
+        ):
+            pass
+        case _:
+            return None
+    match left, right:
+        case Variable(name=one), Variable(name=other):
+            return one, other
+        case (
+            Property(subject=Variable(name=one), key="$dtId"),
+            Property(subject=Variable(name=other), key="$dtId"),
+        ):
+            return one, other
+        case _:
+            return None
+
+
+@dataclass(slots=True)
+class _Search:
+    """One search for the matches of a problem."""
+
+    run: Run
+    problem: Problem
+    follower: Follower
+
+    def solve(self, source: Frame, needed: frozenset[str]) -> Frame:
+        """Return the matches."""
+        problem = self.problem
+        bound = frozenset(source.variables)
+        frame = source
+        for name in bound & problem.nodes:
+            frame = _test_bound(frame, name, problem.candidates[name])
+        frame, conditions = self._apply(frame, problem.conditions)
+        parts = _find_parts(problem, bound)
+        first = True
+        for part in sorted(parts, key=lambda one: (not one.nodes & bound, self._measure(one))):
+            if part.nodes & bound or (first and not bound and frame.count == 1):
+                own_source, others = frame, conditions
+            else:
+                own_source, others = Frame(1, {}), conditions
+            inner = [one for one in others if one.names <= part.names | own_source.variables.keys()]
+            outer = needed.union(*(one.names for one in others if one not in inner))
+            pairs = [pair for pair in problem.pairs if pair <= part.names]
+            crossing = [pair for pair in problem.pairs if not pair <= part.names]
+            outer = outer.union(*crossing)
+            found = self._match_part(own_source, part, inner, pairs, frozenset(outer))
+            conditions = [one for one in conditions if one not in inner]
+            if own_source is frame:
+                frame = found
+            else:
+                frame, conditions = combine(self.run, frame, found, conditions)
+            frame, conditions = self._apply(frame, conditions)
+            for name in part.names:
+                frame = keep_apart(frame, name, problem.pairs)
+            first = False
+        return drop(frame, needed)
+
+    def _measure(self, part: _Part) -> int:
+        return min(len(self.problem.candidates[name]) for name in part.nodes)
+
+    def _apply(
+        self, frame: Frame, conditions: Sequence[JointCondition]
+    ) -> tuple[Frame, list[JointCondition]]:
+        """Apply the conditions whose variables are all bound; return the rest."""
+        rest: list[JointCondition] = []
+        for condition in conditions:
+            if condition.names <= frame.variables.keys():
+                holds = condition.test(self.run, frame).true
+                if not holds.all():
+                    frame = frame.take(holds)
+            else:
+                rest.append(condition)
+        return frame, rest
+
+    def _match_part(
+        self,
+        frame: Frame,
+        part: _Part,
+        conditions: Sequence[JointCondition],
+        pairs: Sequence[Pair],
+        outer: frozenset[str],
+    ) -> Frame:
+        """Match relationships that hang together; `outer` are the variables that others need."""
+        waiting = list(part.relationships)
+        if not part.nodes & frame.variables.keys():
+            start = self._find_start(part)
+            candidates = self.problem.candidates[start]
+            if not waiting and not outer and not conditions:
+                return build_count(count_frame(frame) * len(candidates))
+            frame = _add_node(frame, start, candidates)
+        while True:
+            self.run.reader.check_deadline()
+            frame, conditions = self._apply(frame, conditions)
+            kept = _find_kept(outer, waiting, conditions, pairs)
+            frame = drop(frame, kept | find_nodes(waiting))
+            if not waiting:
+                return frame
+            reached = [
+                each
+                for each in waiting
+                if each.left in frame.variables or each.right in frame.variables
+            ]
+            chosen = min(reached, key=lambda one: self._estimate(one, frame.variables.keys()))
+            known = kept | frame.variables.keys()
+            origin, end = find_ends(chosen, frame)
+            branch = None
+            if end not in frame.variables:
+                branch = find_branch(chosen, end, frozenset(known), waiting)
+            if branch is not None and self._is_worth(frame, chosen, branch):
+                weights = weigh_branch(self.follower, chosen, end, branch)
+                own = weights[read_entity_rows(frame, origin)]
+                frame = weigh_rows(frame, own.astype(np.int64))
+                waiting = [each for each in waiting if each not in branch]
+                continue
+            waiting.remove(chosen)
+            frame = self.follower.cross(frame, chosen, is_kept=chosen.variable in kept)
+            frame = keep_apart(frame, chosen.variable, pairs)
+
+    def _is_worth(
+        self, frame: Frame, first: RelationshipPattern, branch: Sequence[RelationshipPattern]
+    ) -> bool:
+        """Whether looking at all relationships of these types costs less than following them."""
+        edges = self.run.projection.edges
+        counts = [edges[name].count for each in branch for name in find_types(self.run, each)]
+        origin, _ = find_ends(first, frame)
+        rows = read_entity_rows(frame, origin)
+        degree = sum(
+            sample_degree(edges[name], rows, outgoing=outgoing)
+            for name in find_types(self.run, first)
+            for outgoing in find_directions(first, origin)
+        )
+        # PERF: one relationship for each row is followed by one look-up.
+        worth = _WORTH_WEIGHING if degree > 1 else min(1, _WORTH_WEIGHING)
+        return frame.count * max(1.0, degree) * worth > sum(counts)
+
+    # --- estimates ----------------------------------------------------------------------------
+
+    def _find_start(self, part: _Part) -> str:
+        """Return the node from which the fewest rows are expected in all steps together."""
+        if len(part.nodes) == 1:
+            return next(iter(part.nodes))
+        return min(sorted(part.nodes), key=lambda name: self._estimate_all(name, part))
+
+    def _estimate_all(self, start: str, part: _Part) -> float:
+        """Return what all steps from a node on may cost."""
+        rows = float(len(self.problem.candidates[start]))
+        total = 0.0
+        known, waiting = {start}, list(part.relationships)
+        while waiting:
+            reached = [each for each in waiting if {each.left, each.right} & known]
+            chosen = min(reached, key=lambda one: self._estimate(one, known))
+            estimate = self._estimate(chosen, known)
+            if {chosen.left, chosen.right} <= known:
+                total += rows * _CLOSING
+                rows *= 0.5
+            else:
+                # PERF: one relationship for each row is followed without moving the rows.
+                total += rows * (estimate * _SPREADING if estimate > 1 else _GATHERING)
+                rows *= estimate
+            known |= {chosen.left, chosen.right}
+            waiting.remove(chosen)
+        return total
+
+    def _estimate(self, relationship: RelationshipPattern, known: Collection[str]) -> float:
+        """Return how many rows there may be for each present one."""
+        if {relationship.left, relationship.right} <= set(known):
+            return 0.0
+        origin, reached = relationship.left, relationship.right
+        if origin not in known:
+            origin, reached = reached, origin
+        edges = self.run.projection.edges
+        count = sum(edges[name].count for name in find_types(self.run, relationship))
+        if relationship.direction is Direction.BOTH:
+            count *= 2
+        candidates = self.problem.candidates
+        degree = count / max(1, candidates[origin].labelled)
+        steps = 1 if relationship.length is None else 3
+        return degree**steps * candidates[reached].share
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Nodes and relationships that hang together."""
+
+    nodes: frozenset[str]
+    relationships: tuple[RelationshipPattern, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self.nodes | {each.variable for each in self.relationships}
+
+
+def _find_parts(problem: Problem, bound: frozenset[str]) -> list[_Part]:
+    """Return the parts that hang together; all with a bound node are one."""
+    roots = {name: name for name in problem.nodes}
+
+    def find(name: str) -> str:
+        while roots[name] != name:
+            name = roots[name]
+        return name
+
+    held = [name for name in problem.nodes if name in bound]
+    links = [(each.left, each.right) for each in problem.relationships]
+    links += [(held[0], name) for name in held[1:]]
+    for one, other in links:
+        roots[find(other)] = find(one)
+    groups: dict[str, set[str]] = {}
+    for name in problem.nodes:
+        groups.setdefault(find(name), set()).add(name)
+    return [
+        _Part(
+            frozenset(nodes),
+            tuple(each for each in problem.relationships if each.left in nodes),
+        )
+        for nodes in groups.values()
+    ]
+
+
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def _add_node(frame: Frame, name: str, candidates: Candidates) -> Frame:
+    """Bind a node in a frame of one row without variables."""
+    count = len(candidates)
+    weights = None if frame.weights is None else np.repeat(frame.weights, count)
+    return Frame(count, {name: Entities(candidates.rows)}, weights)
+
+
+def _test_bound(frame: Frame, name: str, candidates: Candidates) -> Frame:
+    vector = frame.variables[name]
+    if vector == NULL:
+        return frame.take(np.empty(0, np.int32))
+    if isinstance(vector, Entities) and vector.valid is not None:
+        # NOTE: nothing matches a twin that is null.
+        rows = read_rows(vector.rows)[vector.valid]
+        frame = frame.take(vector.valid)
+        frame = replace(frame, variables={**frame.variables, name: Entities(rows)})
+    rows = read_rows(read_entity_rows(frame, name))
+    holds = None if candidates.is_free else candidates.hold(rows)
+    return frame if holds is None else frame.take(holds)
+
+
+def _find_kept(
+    needed: frozenset[str],
+    waiting: Sequence[RelationshipPattern],
+    conditions: Sequence[JointCondition],
+    pairs: Collection[Pair],
+) -> frozenset[str]:
+    """Return the variables whose values are needed, and not only how many there are."""
+    kept = needed.union(*(condition.names for condition in conditions))
+    open_ones = {each.variable for each in waiting}
+    return kept.union(*(pair for pair in pairs if pair & open_ones))
+
+
+def drop(frame: Frame, kept: frozenset[str]) -> Frame:
+    """Drop what is needed no more, and count equal twins where they alone are left."""
+    variables = {name: one for name, one in frame.variables.items() if name in kept}
+    frame = replace(frame, variables=variables)
+    if not variables:
+        return build_count(count_frame(frame))
+    if len(variables) != 1 or frame.count < _WORTH_COUNTING:
+        return frame
+    ((name, vector),) = variables.items()
+    if not isinstance(vector, Entities) or vector.edges is not None or vector.valid is not None:
+        return frame
+    if isinstance(vector.rows, slice) or _is_ascending(vector.rows):
+        return frame
+    counts = count_weighted(vector.rows, frame.weights, 0)
+    rows = np.flatnonzero(counts)
+    if len(rows) * 2 > frame.count:
+        return frame
+    return Frame(len(rows), {name: Entities(rows.astype(np.int32))}, counts[rows])
+
+
+def build_count(total: int) -> Frame:
+    """A frame without variables that stands for so many rows."""
+    if total >= k.LARGEST_INTEGER:
+        raise CannotRun("More rows than a float counts.")
+    return Frame(1, {}, np.array([total], np.int64)) if total else Frame(0, {})
+
+
+def _is_ascending(rows: object) -> bool:
+    assert isinstance(rows, np.ndarray)  # noqa: S101  # no slice
+    return bool((rows[1:] > rows[:-1]).all())
+
+
+def keep_apart(frame: Frame, name: str, pairs: Collection[Pair]) -> Frame:
+    """Leave out rows in which a relationship is one that the match has used."""
+    vector = frame.variables.get(name)
+    for pair in pairs:
+        for other in pair - {name} if name in pair else ():
+            used = frame.variables.get(other)
+            if isinstance(vector, Entities) and isinstance(used, Entities):
+                if vector.edges == used.edges:
+                    frame = frame.take(read_rows(vector.rows) != read_rows(used.rows))
+                    vector = frame.variables[name]
+                elif vector.edges is not None and used.edges is not None:
+                    raise CannotRun("Relationships of one type and of any.")
+    return frame

@@ -1,0 +1,188 @@
+"""Random queries about many twins, over random graphs, are answered as the evaluator does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+from unittest.mock import patch
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from twinframe.testing.contracts.query_generated import generated
+from twinframe.testing.query_law import EdgeSketch, QueryLaw, TwinSketch
+
+MISSING = object()
+MODELS = ("dtmi:ex:Room;1", "dtmi:ex:Space;1", "dtmi:ex:Sensor;1", "dtmi:ex:deep:Hall;1")
+POOLS: Mapping[str, tuple[Any, ...]] = {
+    "integers": (0, 1, 2, 3, -7, 5, None),
+    "floats": (0.5, 1.5, -2.25, 0.0, -0.0, 1e10, None),
+    "texts": ("a", "b", "ab", "é", "😀", "a\uffff", "", None),
+    "booleans": (True, False, None),
+    "scalars": (1, 2.5, "a", "1", True, False, None, 7),
+    "numbers": (1, 2, 2.5, MISSING, MISSING),
+    "anything": (
+        *(1, 1.0, "a", True, None, [1], [], {}, {"k": 1}, {"k": "a"}, 2**53, 2**53 + 1),
+        *(-(2**63), 2.0**63, 1e308, -1e308, 5e-324, -0.0),
+    ),
+}
+PATTERNS = (
+    *("(a)", "(a:Room)", "(a)-[r]->(c)", "(a)-[r:has]-(c)", "(a)<-[r:has|feeds]-(c:Room)"),
+    *("(a)-[r:has]->(b)-[q:has]->(c)", "(a)-[r:has]-(b)-[q:has]-(c)", "(a)-[r]->(b)<-[q]-(c)"),
+    *("(a)<-[r:has]-(b)-[q:has]->(c)", "(a)-[r:has]-(b)-[q:has]-(c)-[:feeds]->(d)"),
+    *("(a)-[r:has]->(b)-[q:has]->(c)-[p:has]->(a)", "(a)-[r]-(b)-[q]-(c)-[p]-(a)"),
+    *("(a)-[r:has]->(c), (a)-[q:has]->(c)", "(a)-[r]-(c), (b)-[q]-(c)", "(a)-[r]->(a), (c)"),
+    *("(a)-[r:has]->(b), (a)-[q:has]->(c), (a)-[p:has]->(d)", "(a {x: 1})-[r {w: 1}]->(c)"),
+    *("(a)-[:has*1..3]->(c)", "(a)-[:has*0..2]-(c)", "(a)-[:has*2]->(b)-[r:feeds]->(c)"),
+    *("(a), (c)", "(a:Room), (b)-[r]->(c)", "(c)-[r:isPartOf]->(b)-[q:isPartOf]->(a)"),
+)
+CONDITIONS = (
+    *("a <> c", "NOT a = c", "a.$dtId <> c.$dtId", "a.x > c.x", "a.s = c.s", "a.x = c.y"),
+    *("a.x > 0", "c.x <= 1.5", "a.s STARTS WITH 'a'", "c.s CONTAINS 'b'", "a.flag", "NOT c.flag"),
+    *("a.x IN [1, 2, 'a', null]", "c.s IN $texts", "a.x IS NULL", "c.y IS NOT NULL"),
+    *("a.$dtId IN ['t0', 't3', 'none']", "c.$dtId = 't1'", "a:Room", "NOT c:Space|Sensor"),
+    *("EXISTS { (a)-[:has]->(:Room) }", "NOT (a)-[:feeds]-(c)", "NOT (c)-[:has]->()"),
+    *("COUNT { (a)-->() } > 1", "EXISTS { MATCH (c)-[z:has]->(y) WHERE y.x > a.x }"),
+    *("a.x + 1 > c.x * 2", "a.x % 2 = 1", "toUpper(a.s) = 'A'", "size(c.s) < 2", "-a.x < c.y"),
+    *("coalesce(a.x, 0) < 2", "CASE WHEN is_number(a.x) THEN a.x > 1 ELSE c.flag END"),
+    *("is_string(a.x) OR a.x > 1", "a.x = 1 XOR c.flag", "is_of_model(a, 'dtmi:ex:Space;1')"),
+    *("a.s < c.s", "a.x = c.$dtId", "a.$metadata.$model = c.$metadata.$model", "a.m.k = 1"),
+    *("is_defined(a.x)", "NOT is_defined(c.flag)", "is_primitive(c.m)", "is_null(a.flag)"),
+    *("a.s + '!' = 'a!'", "abs(a.x) >= 1", "a.s =~ 'a.*'", "c.x / 2 > 1"),
+)
+RETURNS = (
+    *("count(*) AS n", "count(*) AS n, count(a.x) AS m, count(DISTINCT c) AS k", "count(c) AS n"),
+    *("a.s AS s, count(*) AS n", "a.x AS x, c.flag AS f, count(*) AS n", "sum(a.x) AS s"),
+    *("c.s AS s, avg(a.x) AS m, min(a.x) AS l, max(c.y) AS h", "avg(c.x) AS m, sum(c.y) AS s"),
+    *("min(a.s) AS l, max(a.s) AS h", "min(a.x) AS l, max(a.x) AS h, min(a.flag) AS f"),
+    *("count(DISTINCT a.x) AS n, sum(DISTINCT c.x) AS s", "stDev(a.x) AS d, stDevP(c.x) AS e"),
+    *("percentileCont(a.x, 0.3) AS p, percentileDisc(a.x, 0.7) AS q", "DISTINCT a, c.s AS s"),
+    *("DISTINCT a.x AS x", "a.$dtId AS a, c.$dtId AS c", "a.x + c.x AS v, a.s AS s", "a, c.x AS x"),
+    *("c.$metadata.$model AS m, count(*) AS n", "a.$dtId AS a, COUNT { (a)-[:has]->() } AS n"),
+    *("a.x AS x, c.x AS y, a.s AS s ORDER BY x, y DESC, s LIMIT 100", "toString(a.x) AS t"),
+    *("CASE WHEN a.x > 1 THEN a.s ELSE c.x END AS v", "coalesce(a.x, c.s, 'none') AS v"),
+)
+ENDS = (
+    *(("MATCH {p} WHERE {c} RETURN {r}",) * 4),
+    "MATCH {p} WHERE {c} AND {d} RETURN {r}",
+    "MATCH {p} WHERE {c} OR {d} RETURN {r}",
+    "MATCH {p} WITH a, c WHERE {c} RETURN {r}",
+    "MATCH {p} WHERE {c} WITH DISTINCT a, c MATCH (c)-[:has]->(e) WHERE {d} RETURN {r}",
+    "MATCH {p} WHERE {c} OPTIONAL MATCH (c)-[z:has]->(e) WHERE e.x > 0 RETURN count(z) AS z, {r}",
+    "MATCH (a) OPTIONAL MATCH (a)-[:has]->(c) WHERE {c} RETURN {r}",
+    "MATCH (a) OPTIONAL MATCH (a)-[:has]->(b) OPTIONAL MATCH (b)-[z]-(c) RETURN {r}",
+    "MATCH {p} WITH a, c, count(*) AS w WHERE w > 1 OR {c} RETURN {r}",
+    "UNWIND $list AS u MATCH {p} WHERE a.x = u AND {c} RETURN {r}",
+    "MATCH {p} WHERE {c} RETURN {r} UNION ALL MATCH (a)-->(c) RETURN {r}",
+)
+PARAMETERS = {"texts": ["a", "é", "none"], "list": [1, 1.5, "a", None, 1]}
+
+SETTINGS = {
+    "as it is": {},
+    "always by weights": {"patterns._WORTH_WEIGHING": 10**9, "patterns._WORTH_COUNTING": 0},
+    "as with many twins": {
+        "vectors._MANY": 0,
+        "candidates._MANY": -1,
+        "grouping._PART": 1,
+        "counting._FEW": 0,
+        "patterns._WORTH_COUNTING": 0,
+    },
+    "never by weights": {"patterns._WORTH_WEIGHING": -1, "counting._MOST_SPLITS": 0},
+}
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[list[TwinSketch], list[EdgeSketch]]:
+    """Few twins of few values, so that much is equal, and relationships in each other's way."""
+    count = draw(st.integers(0, 7))
+    pools = {name: draw(st.sampled_from(sorted(POOLS))) for name in ("x", "y")}
+    chance = draw(st.randoms(use_true_random=False))
+    return build_graph(chance, count, pools)
+
+
+def build_graph(
+    chance: random.Random, count: int, pools: Mapping[str, str]
+) -> tuple[list[TwinSketch], list[EdgeSketch]]:
+    """Make twins with members of these pools, some of which are missing."""
+    twins: list[TwinSketch] = []
+    for at in range(count):
+        contents = {name: chance.choice((*POOLS[pool], MISSING)) for name, pool in pools.items()}
+        contents["s"] = chance.choice(POOLS["texts"])
+        contents["flag"] = chance.choice((True, False, None, MISSING))
+        contents["m"] = chance.choice(({"k": 1}, {"k": "a"}, {}, None, MISSING))
+        present = {name: one for name, one in contents.items() if one is not MISSING}
+        twins.append((f"t{at}", chance.choice(MODELS), present))
+    edges: list[EdgeSketch] = []
+    for _ in range(chance.randint(0, 14) if count else 0):
+        source, target = chance.randrange(count), chance.randrange(count)
+        name = chance.choice(("has", "has", "has", "feeds", "isPartOf"))
+        edges.append((f"t{source}", name, f"t{target}", {"w": chance.choice((1, 2, 1.5, "1"))}))
+        if chance.random() < 0.2:
+            edges.append(edges[-1])
+    return twins, edges
+
+
+def write_query(chance: random.Random) -> str:
+    """Put a query together."""
+    pattern, end = chance.choice(PATTERNS), chance.choice(ENDS)
+    if "c" not in pattern:
+        pattern += "-->(c)" if chance.random() < 0.7 else ", (c)"
+    first, second = chance.choice(CONDITIONS), chance.choice(CONDITIONS)
+    result = chance.choice(RETURNS)
+    if "UNION" in end and "ORDER" in result:
+        result = "count(*) AS n"
+    if "count(z)" in end and (result.startswith("DISTINCT") or "COUNT {" in result):
+        result = "count(*) AS n"
+    return end.format(p=pattern, c=first, d=second, r=result)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("state", ["new", "worn"])
+@generated(40)
+@given(graph=graphs(), chance=st.randoms(use_true_random=False))
+def test_random_queries_are_answered_as_by_the_evaluator(
+    setting: str,
+    state: str,
+    query_law: QueryLaw,
+    worn_law: QueryLaw,
+    graph: tuple[list[TwinSketch], list[EdgeSketch]],
+    chance: random.Random,
+) -> None:
+    """Whatever is matched, counted or followed."""
+    check_queries(worn_law if state == "worn" else query_law, setting, graph, chance)
+
+
+def check_queries(
+    law: QueryLaw,
+    setting: str,
+    graph: tuple[list[TwinSketch], list[EdgeSketch]],
+    chance: random.Random,
+) -> int:
+    """Check some queries on a graph; return how many of them are answered."""
+    answered = 0
+    with law.open(*graph) as opened:
+        patches = [
+            patch(f"twinframe_columns.{name}", value) for name, value in SETTINGS[setting].items()
+        ]
+        for one in patches:
+            one.start()
+        try:
+            for _ in range(4):
+                found = law.check(write_query(chance), opened, PARAMETERS, lenient=True)
+                answered += found.declined is None
+        finally:
+            for one in patches:
+                one.stop()
+    return answered
+
+
+def test_most_random_queries_are_answered(query_law: QueryLaw) -> None:
+    """Else the law above says little."""
+    answered = 0
+    for seed in range(60):
+        chance = random.Random(seed)
+        graph = build_graph(chance, 6, {"x": "integers", "y": "floats"})
+        answered += check_queries(query_law, "as it is", graph, chance)
+    assert answered > 180

@@ -1,0 +1,78 @@
+"""A graph whose queries columns answer, against the same without, through all use cases."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tests.column_graphs import open_with_columns, wait_for_columns
+from twinframe.graph.graph import Graph
+
+MODEL = {
+    "@context": "dtmi:dtdl:context;3",
+    "@id": "dtmi:com:example:Room;1",
+    "@type": "Interface",
+    "contents": [
+        {"@type": "Property", "name": "name", "schema": "string"},
+        {"@type": "Property", "name": "seats", "schema": "integer"},
+        {"@type": "Relationship", "name": "next"},
+    ],
+}
+
+
+async def put_rooms(graph: Graph, count: int, name: str = "room") -> None:
+    await graph.models.create_models([MODEL])
+    for at in range(count):
+        await put_room(graph, at, name)
+
+
+async def put_room(graph: Graph, at: int, name: str = "room") -> None:
+    document = {"$metadata": {"$model": MODEL["@id"]}, "name": name, "seats": at}
+    await graph.twins.put_twin(f"room{at:03}", document)
+
+
+async def read_pages(graph: Graph, text: str, size: int) -> list[list[Any]]:
+    pages: list[list[Any]] = []
+    token = None
+    while True:
+        page = await graph.queries.run(text, None, token, size)
+        pages.append([orjson.loads(row) for row in page.rows])
+        token = page.continuation_token
+        if token is None:
+            return pages
+        assert len(pages) < 100, "it pages for ever"
+
+
+SCAN = "MATCH (t:Room) RETURN t.`$dtId` AS i, t.name AS n"
+
+
+def test_pages_of_a_scan_have_every_row_once_wherever_they_end(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with open_with_columns(tmp_path) as graph:
+            await put_rooms(graph, 21)
+            for size in (5, 19, 20, 21, 22, 30):
+                scan = f"{SCAN}, {size} AS size"  # NOTE: not one that is known to be short
+                await wait_for_columns(graph, scan)
+                pages = await read_pages(graph, scan, size)
+                assert [row["i"] for page in pages for row in page] == [
+                    f"room{at:03}" for at in range(21)
+                ], size
+                assert len(pages) == -(-21 // size)
+
+    asyncio.run(run())
+
+
+def test_pages_of_a_scan_have_every_row_once_when_their_bytes_end_them(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with open_with_columns(tmp_path, Graph__MaxPageBytes="2000") as graph:
+            await put_rooms(graph, 21, "long" * 100)
+            await wait_for_columns(graph, SCAN)
+            pages = await read_pages(graph, SCAN, 100)
+            assert [row["i"] for page in pages for row in page] == [
+                f"room{at:03}" for at in range(21)
+            ]
+
+    asyncio.run(run())
