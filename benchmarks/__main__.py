@@ -21,6 +21,7 @@ from benchmarks import (
     rdf,
 )
 from benchmarks.graph import Shape, fill
+from benchmarks.many import measure as many
 from benchmarks.report import Report
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
@@ -31,6 +32,7 @@ NAMES = (
     "dtdl",
     "footprint",
     "http",
+    "many",
     "mcp",
     "ontology",
     "portable",
@@ -53,13 +55,14 @@ def _build_data(folder: Path, twins: int) -> Path:
     return data
 
 
-def main() -> None:
-    """Run what was asked for and print the table."""
+def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench ARGS=...")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--twins", type=int, default=100_000, help="size of the graph")
     parser.add_argument(
-        "--growth", action="store_true", help="only: point, 1 hop and 3 hops at 10,000 to 1,000,000"
+        "--growth",
+        action="store_true",
+        help="only: point, 1 hop and 3 hops at 10,000 to 1,000,000; with «--only many» all of them",
     )
     parser.add_argument("--only", choices=NAMES, action="append", help="only this part")
     parser.add_argument(
@@ -68,23 +71,51 @@ def main() -> None:
         default=Path(tempfile.gettempdir()) / "twinframe-bench",
         help="folder for the graph, kept between runs",
     )
-    asked = parser.parse_args()
+    parser.add_argument(
+        "--answers",
+        choices=("service", "columns", "both"),
+        default="service",
+        help="many: by the whole service, by its columns alone, or both",
+    )
+    parser.add_argument("--shape", default="", help="many: only shapes with this in their names")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Run what was asked for and print the table."""
+    asked = _parse()
     asked.data.mkdir(parents=True, exist_ok=True)
-    report, parts = Report(), asked.only or NAMES
-    if asked.growth:
+    report, parts = Report(), set(asked.only or NAMES)
+    if asked.growth and parts != {"many"}:
         sizes = (10_000, 100_000, 1_000_000)
         queries.measure_growth(report, {each: _build_data(asked.data, each) for each in sizes})
         report.render()
         return
+    _measure_own_graphs(report, parts, asked)
+    if parts - {"control", "many", "portable", "rdf"}:
+        _measure_graph(report, parts, asked)
+    report.render()
+
+
+def _measure_own_graphs(report: Report, parts: set[str], asked: argparse.Namespace) -> None:
+    """The parts that make graphs of their own, or need none."""
     if "control" in parts:
         control.measure(report, quick=asked.quick)
+    if "many" in parts:
+        sizes = [20_000 if asked.quick else asked.twins]
+        if asked.growth:
+            sizes = [100_000, 1_000_000]
+        many.measure(
+            report, asked.data, sizes, answers=asked.answers, part=asked.shape, quick=asked.quick
+        )
     if "rdf" in parts:
         rdf.measure(report, asked.twins, seconds=0.7 if asked.quick else 2.0)
     if "portable" in parts:
         portable.measure(report, asked.data, 10_000 if asked.quick else asked.twins)
-    if not set(parts) - {"control", "portable", "rdf"}:
-        report.render()
-        return
+
+
+def _measure_graph(report: Report, parts: set[str], asked: argparse.Namespace) -> None:
+    """The parts that share a graph."""
     data = _build_data(asked.data, asked.twins)
     if "queries" in parts:
         queries.measure(report, data, asked.twins, quick=asked.quick)
@@ -105,7 +136,6 @@ def main() -> None:
         ontology.measure(report)
     if "dtdl" in parts:
         dtdl.measure(report, quick=asked.quick)
-    report.render()
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """The same shapes on the same graph through ladybug, the fastest embedded Cypher engine we know.
 
-It is optional (`pip install ladybug`). Its graph is typed: one table a label, so that its texts
-name labels where ours need none; its own default of threads holds.
+Its graph is typed: one table a label, so that its texts name labels where ours need none; its own
+default of threads holds.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import random
 import statistics
@@ -18,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.graph import Shape, build_edges, build_twins
+from benchmarks.many.vendors import load_vendor
 from benchmarks.queries import QUESTIONS, Question
 from benchmarks.report import Figure, Report
+from tests.reliability.judging import NotRun
 
 _TABLES = (
     "CREATE NODE TABLE Building(id STRING PRIMARY KEY, name STRING, area DOUBLE)",
@@ -49,9 +50,9 @@ _STEMS = {name.lower(): name for name in _COLUMNS}
 def measure(report: Report, folder: Path, twins: int, *, quick: bool) -> None:
     """Each shape's median there, set against ours of the same run; aim: ours is not slower."""
     try:
-        ladybug = importlib.import_module("ladybug")
-    except ImportError:
-        print("ladybug is not installed: no comparison with it (pip install ladybug)")
+        ladybug = load_vendor("ladybug")
+    except NotRun as reason:
+        print(f"no comparison with ladybug: {reason}")
         return
     connection = _open(ladybug, folder, twins)
     ours = {figure.name: figure.ours for figure in report.figures}

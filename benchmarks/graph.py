@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 import orjson
 
@@ -51,7 +52,10 @@ class Shape:
         return self.twins - self.rooms - self.levels - self.buildings
 
 
-INTERFACES: dict[str, tuple[str | None, list[dict[str, object]]]] = {
+Interfaces: TypeAlias = Mapping[str, tuple[str | None, list[dict[str, object]]]]
+"""Of each interface what it extends, and its contents."""
+
+INTERFACES: Interfaces = {
     "Entity": (None, [{"@type": "Property", "name": "name", "schema": "string"}]),
     "Space": (
         "Entity",
@@ -85,9 +89,9 @@ INTERFACES: dict[str, tuple[str | None, list[dict[str, object]]]] = {
 }
 
 
-def build_model(name: str) -> dict[str, object]:
+def build_model(name: str, interfaces: Interfaces = INTERFACES) -> dict[str, object]:
     """The DTDL document of one of the interfaces."""
-    base, contents = INTERFACES[name]
+    base, contents = interfaces[name]
     model: dict[str, object] = {
         "@context": "dtmi:dtdl:context;3",
         "@id": f"{PREFIX}{name};1",
@@ -109,8 +113,8 @@ def build_twin(twin_id: str, interface: str, **contents: object) -> TwinRecord:
     return TwinRecord(twin_id, model, etag, orjson.dumps(document))
 
 
-def build_edge(source: str, name: str, target: str) -> RelationshipRecord:
-    """A relationship's record."""
+def build_edge(source: str, name: str, target: str, **contents: object) -> RelationshipRecord:
+    """A relationship's record with a document as the service writes it."""
     etag, key = f'W/"{uuid.uuid4()}"', f"{name}-{target}"
     document = {
         "$relationshipId": key,
@@ -118,6 +122,7 @@ def build_edge(source: str, name: str, target: str) -> RelationshipRecord:
         "$sourceId": source,
         "$relationshipName": name,
         "$targetId": target,
+        **contents,
     }
     return RelationshipRecord(source, key, name, target, etag, orjson.dumps(document))
 
@@ -166,22 +171,32 @@ def build_edges(shape: Shape) -> Iterator[RelationshipRecord]:
 
 def fill(store: GraphStore, shape: Shape) -> None:
     """Write the whole graph into an empty, open store."""
+    write_graph(store, INTERFACES, build_twins(shape), build_edges(shape))
+
+
+def write_graph(
+    store: GraphStore,
+    interfaces: Interfaces,
+    twins: Iterable[TwinRecord],
+    relationships: Iterable[RelationshipRecord],
+) -> None:
+    """Write a graph into an empty, open store."""
     models = [
         ModelRecord(
             f"{PREFIX}{name};1",
-            orjson.dumps(build_model(name)),
+            orjson.dumps(build_model(name, interfaces)),
             b"{}",
             b"{}",
             (f"{PREFIX}{base};1",) if base else (),
-            (),
+            tuple(str(one["schema"]) for one in contents if one["@type"] == "Component"),
             NOW,
         )
-        for name, (base, _) in INTERFACES.items()
+        for name, (base, contents) in interfaces.items()
     ]
     _write(store, lambda transaction: transaction.put_models(models))
-    for chunk in _chunks(build_twins(shape)):
+    for chunk in _chunks(twins):
         _write(store, _all(chunk, GraphTransaction.put_twin))
-    for edges in _chunks(build_edges(shape)):
+    for edges in _chunks(relationships):
         _write(store, _all(edges, GraphTransaction.put_relationship))
 
 
