@@ -160,6 +160,7 @@ def test_a_damaged_file_is_not_used_and_comes_anew(tmp_path: Path, damage: str) 
     with serve(tmp_path, workers=1) as server:
         put_models(server)
         writer = Writer(server.port, "w-", 7, connections=1)
+        fill(writer, range(30), 0)  # before the first question, so that the file has twins
         writer.run(20)
         wait_for_columns(writer.wire)
         server.kill()
