@@ -14,6 +14,7 @@ Spans are for errors only and take no part in equality.
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -60,6 +61,17 @@ class BinaryOperator(enum.Enum):
     ENDS_WITH = "ENDS WITH"
     CONTAINS = "CONTAINS"
     MATCHES = "=~"
+
+
+MIRRORED: Final[Mapping[BinaryOperator, BinaryOperator]] = {
+    BinaryOperator.EQUAL: BinaryOperator.EQUAL,
+    BinaryOperator.NOT_EQUAL: BinaryOperator.NOT_EQUAL,
+    BinaryOperator.LESS: BinaryOperator.GREATER,
+    BinaryOperator.LESS_EQUAL: BinaryOperator.GREATER_EQUAL,
+    BinaryOperator.GREATER: BinaryOperator.LESS,
+    BinaryOperator.GREATER_EQUAL: BinaryOperator.LESS_EQUAL,
+}
+"""The comparison that says the same with its operands exchanged."""
 
 
 class UnaryOperator(enum.Enum):

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from twinframe.query.algebra import BinaryOperator
+from twinframe.query.algebra import MIRRORED, BinaryOperator
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.kinds import Bools
@@ -38,14 +38,6 @@ _COMPARE: Final[dict[BinaryOperator, Compare]] = {
     BinaryOperator.LESS_EQUAL: np.less_equal,
     BinaryOperator.GREATER: np.greater,
     BinaryOperator.GREATER_EQUAL: np.greater_equal,
-}
-MIRRORED: Final = {
-    BinaryOperator.EQUAL: BinaryOperator.EQUAL,
-    BinaryOperator.NOT_EQUAL: BinaryOperator.NOT_EQUAL,
-    BinaryOperator.LESS: BinaryOperator.GREATER,
-    BinaryOperator.LESS_EQUAL: BinaryOperator.GREATER_EQUAL,
-    BinaryOperator.GREATER: BinaryOperator.LESS,
-    BinaryOperator.GREATER_EQUAL: BinaryOperator.LESS_EQUAL,
 }
 _IS_EQUALITY: Final = frozenset((BinaryOperator.EQUAL, BinaryOperator.NOT_EQUAL))
 _SCALARS: Final = (bool, int, float, str)

@@ -9,6 +9,7 @@ import numpy as np
 
 from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.query.algebra import (
+    MIRRORED,
     Binary,
     BinaryOperator,
     Case,
@@ -30,7 +31,7 @@ from twinframe.query.evaluate.analysis import find_variables
 from twinframe.query.evaluate.constants import compile_constant
 from twinframe.query.traversal import walk_expressions
 from twinframe_columns.arithmetic import calculate
-from twinframe_columns.comparing import MIRRORED, compare, test_in, test_text
+from twinframe_columns.comparing import compare, test_in, test_text
 from twinframe_columns.frame import Frame, Run, take
 from twinframe_columns.functions import compile_call
 from twinframe_columns.kinds import Bools

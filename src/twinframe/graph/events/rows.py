@@ -30,7 +30,7 @@ from twinframe.storage.base import ChangeKind, OutboxEvent
 EntityKey = tuple[str, str]
 """The id of a twin and an empty text, or source and id of a relationship."""
 
-_TYPES: Final[Mapping[ChangeKind | None, EventType]] = {
+EVENT_TYPES: Final[Mapping[ChangeKind | None, EventType]] = {
     ChangeKind.TWIN_CREATED: EventType.TWIN_CREATE,
     ChangeKind.TWIN_UPDATED: EventType.TWIN_UPDATE,
     ChangeKind.TWIN_DELETED: EventType.TWIN_DELETE,
@@ -104,6 +104,6 @@ def render_whole(event: OutboxEvent, row: Row, data: bytes) -> bytes:
         subject = f"{subject}/relationships/{event.relationship_id}"
     source = orjson.dumps(row.source)
     wire = render_event(
-        _TYPES[event.kind], source, subject, row.time, data, None, row.id, row.trace
+        EVENT_TYPES[event.kind], source, subject, row.time, data, None, row.id, row.trace
     )
     return add_notes(wire, row.notes) if row.notes else wire

@@ -6,11 +6,11 @@ no more is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from twinframe.query.algebra import (
+    MIRRORED,
     Binary,
     BinaryOperator,
     Expression,
@@ -32,14 +32,6 @@ _SOME: Final = frozenset(
 _NONE: Final = frozenset(
     {(BinaryOperator.EQUAL, 0), (BinaryOperator.LESS, 1), (BinaryOperator.LESS_EQUAL, 0)}
 )
-_MIRRORED: Final[Mapping[BinaryOperator, BinaryOperator]] = {
-    BinaryOperator.EQUAL: BinaryOperator.EQUAL,
-    BinaryOperator.NOT_EQUAL: BinaryOperator.NOT_EQUAL,
-    BinaryOperator.LESS: BinaryOperator.GREATER,
-    BinaryOperator.LESS_EQUAL: BinaryOperator.GREATER_EQUAL,
-    BinaryOperator.GREATER: BinaryOperator.LESS,
-    BinaryOperator.GREATER_EQUAL: BinaryOperator.LESS_EQUAL,
-}
 
 
 def replace_counts_by_exists(operator: Operator) -> Operator:
@@ -56,7 +48,7 @@ def _rewrite(expression: Expression) -> Expression:
         case Binary(operator=operator, left=Subplan(kind=SubplanKind.COUNT) as inner):
             return _compare(expression, operator, inner, expression.right)
         case Binary(operator=operator, right=Subplan(kind=SubplanKind.COUNT) as inner):
-            mirrored = _MIRRORED.get(operator, operator)
+            mirrored = MIRRORED.get(operator, operator)
             return _compare(expression, mirrored, inner, expression.left)
         case _:
             return expression

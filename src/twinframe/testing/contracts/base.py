@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -89,6 +89,17 @@ def reading(store: GraphStore) -> AbstractContextManager[GraphSession]:
     return closing(store.session())
 
 
+@contextmanager
+def opening(store: GraphStore) -> Iterator[GraphStore]:
+    """Open a store, which must be sound at the end, and is closed."""
+    store.open()
+    try:
+        yield store
+        assert list(store.verify()) == []
+    finally:
+        store.close()
+
+
 class StoreContract:
     """Base of the parts. A driver's test class defines how its stores are made."""
 
@@ -102,13 +113,8 @@ class StoreContract:
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[GraphStore]:
         """An open store, which must be sound at the end of the test."""
-        store = self.make_store(tmp_path)
-        store.open()
-        try:
+        with opening(self.make_store(tmp_path)) as store:
             yield store
-            assert list(store.verify()) == []
-        finally:
-            store.close()
 
     @pytest.fixture
     def other(self, store: GraphStore, tmp_path: Path) -> Iterator[GraphStore]:

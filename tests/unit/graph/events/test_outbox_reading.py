@@ -23,32 +23,20 @@ from twinframe.graph.context.model_cache import ModelCache
 from twinframe.graph.delivery.reading import build_read
 from twinframe.graph.events import differences, outbox, recorder, rows
 from twinframe.graph.events.differences import read_difference, render_difference
-from twinframe.graph.events.envelope import EventType, render_event
+from twinframe.graph.events.envelope import render_event
 from twinframe.graph.twins.removal import Removal
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.settings.jobs import JobsSettings
 from twinframe.storage.base import ChangeKind, GraphStore, OutboxEvent, TwinRecord
 from twinframe.storage.memory import MemoryStore
-from twinframe.testing.contracts.base import reading, run
+from twinframe.testing.contracts.base import opening, reading, run
 from twinframe.testing.factories import (
     ROOM,
     SENSOR,
     build_building_interfaces,
     build_interface,
 )
-
-TYPES = {
-    ChangeKind.TWIN_CREATED: EventType.TWIN_CREATE,
-    ChangeKind.TWIN_UPDATED: EventType.TWIN_UPDATE,
-    ChangeKind.TWIN_DELETED: EventType.TWIN_DELETE,
-    ChangeKind.RELATIONSHIP_CREATED: EventType.RELATIONSHIP_CREATE,
-    ChangeKind.RELATIONSHIP_UPDATED: EventType.RELATIONSHIP_UPDATE,
-    ChangeKind.RELATIONSHIP_DELETED: EventType.RELATIONSHIP_DELETE,
-    ChangeKind.MODEL_CREATED: EventType.MODEL_CREATE,
-    ChangeKind.MODEL_DECOMMISSIONED: EventType.MODEL_DECOMMISSION,
-    ChangeKind.MODEL_DELETED: EventType.MODEL_DELETE,
-}
 
 
 @contextmanager
@@ -59,12 +47,8 @@ def open_store(kind: str) -> Iterator[GraphStore]:
         store: GraphStore = MemoryStore()
         if kind != "memory":
             store = build_sqlite(Path(folder)) if kind == "sqlite" else build_rdf(kind, None)
-        store.open()
-        try:
+        with opening(store):
             yield store
-            assert list(store.verify()) == []
-        finally:
-            store.close()
 
 
 @contextmanager
@@ -89,7 +73,9 @@ def keeping_whole(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]
         (guid, time, source, trace, _), data, notes = heads[-1]
         about = f"{subject}/relationships/{relation}" if relation else subject
         if guid:
-            text = render_event(TYPES[kind], source, about, time, data, None, guid, trace)
+            text = render_event(
+                rows.EVENT_TYPES[kind], source, about, time, data, None, guid, trace
+            )
             whole[guid] = b"%b\n%b" % (text, notes) if notes else text
         return OutboxEvent(subject, body, kind, relation)
 
