@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from twinframe.errors import LimitExceeded, QueryTimeout
 from twinframe.model.values import Value
 from twinframe.query.algebra import Query
 from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
@@ -16,11 +17,52 @@ from twinframe_columns.projection import Projection
 
 T = TypeVar("T")
 
-COLUMNS = "columns"
+COLUMNS: Final = "columns"
+_LONGEST_PAUSE: Final = 1_024
+
+
+class Declines:
+    """Bounds what a query costs that is begun and then declined, mostly for a value in some row.
+
+    After each decline more runs pass before the next try.
+
+    NOTE: threads report runs without a lock: a lost count costs one try more or less.
+    """
+
+    __slots__ = ("_awaited", "_pause")
+
+    def __init__(self) -> None:
+        self._pause = self._awaited = 0
+
+    @property
+    def has_some(self) -> bool:
+        """Whether the last try was declined."""
+        return self._pause > 0
+
+    def is_likely(self) -> bool:
+        """Whether this run is one to pass."""
+        if not self._awaited:
+            return False
+        self._awaited -= 1
+        return True
+
+    def add(self) -> None:
+        """Record a decline."""
+        self._awaited = self._pause = min(max(1, self._pause * 4), _LONGEST_PAUSE)
+
+    def clear(self) -> None:
+        """Record an answer."""
+        self._pause = self._awaited = 0
 
 
 class ChosenQuery(CompiledQuery):
-    """A plan compiled for the store and for columns; each run chooses."""
+    """A plan compiled for the store and for columns; each run chooses.
+
+    With a reader that is short, columns answer what needs no preparation and no documents. Where
+    few rows are looked up the store tries first, unless a run of it was ended.
+    """
+
+    short_seconds = 0.002
 
     def __init__(self, stored: CompiledQuery, plan: ColumnPlan, holder: ProjectionHolder) -> None:
         self.text = stored.text
@@ -28,6 +70,8 @@ class ChosenQuery(CompiledQuery):
         self._stored = stored
         self._plan = plan
         self._holder = holder
+        self._declines, self._short_declines = Declines(), Declines()
+        self._stored_declines = Declines()
 
     def run_json(
         self,
@@ -42,15 +86,49 @@ class ChosenQuery(CompiledQuery):
 
         NOTE: those of columns have no key, so a page that goes on has the store's.
         """
-        if after is None and not session.is_short:
+
+        def run(projection: Projection) -> list[bytes] | None:
             most = limit if self.resumable else None
-            run_json = self._plan.run_json
-            bodies = self._run(
-                session, lambda p: run_json(p, session, parameters, skip, limit, most)
-            )
+            return self._plan.run_json(projection, session, parameters, skip, limit, most)
+
+        def run_stored() -> Iterator[JsonRow]:
+            return self._stored.run_json(session, parameters, after=after, skip=skip, limit=limit)
+
+        if session.is_short:
+            return self._run_short(session, run_stored, None if after is not None else run)
+        bodies = self._run(session, run) if after is None else None
+        return run_stored() if bodies is None else ((body, None) for body in bodies)
+
+    def _run_short(
+        self,
+        session: GraphReader,
+        run_stored: Callable[[], Iterator[JsonRow]],
+        run: Callable[[Projection], list[bytes] | None] | None,
+    ) -> Iterator[JsonRow]:
+        plan = self._plan
+        if run is None or plan.gives_documents:
+            return run_stored()
+        is_small = self.resumable or plan.is_looked_up
+        is_long = self._stored_declines.is_likely()
+        if is_long or not is_small:
+            bodies = self._run(session, run, is_short=True)
             if bodies is not None:
                 return ((body, None) for body in bodies)
-        return self._stored.run_json(session, parameters, after=after, skip=skip, limit=limit)
+            if is_long and self._is_ready():
+                raise CannotRun("Columns that have to be prepared.")
+        try:
+            found = run_stored()
+        except (QueryTimeout, LimitExceeded) as error:
+            self._stored_declines.add()
+            if self._is_ready():
+                raise CannotRun("A statement that is not short.") from error
+            raise
+        self._stored_declines.clear()
+        return found
+
+    def _is_ready(self) -> bool:
+        """Whether columns are likely to answer another run."""
+        return self._holder.has_projection and not self._short_declines.has_some
 
     def run_rows(
         self, session: GraphReader, parameters: Mapping[str, Value]
@@ -72,17 +150,26 @@ class ChosenQuery(CompiledQuery):
         return self._run(session, lambda p: run(p, session, parameters, 0, limit))
 
     def _run(
-        self, session: GraphReader, run: Callable[[Projection], list[T] | None]
+        self,
+        session: GraphReader,
+        run: Callable[[Projection], list[T] | None],
+        *,
+        is_short: bool = False,
     ) -> list[T] | None:
-        if not isinstance(session, GraphSession):
+        declines = self._short_declines if is_short else self._declines
+        if not isinstance(session, GraphSession) or declines.is_likely():
             return None
-        with self._holder.open(session) as projection:
+        open_projection = self._holder.open_at_once if is_short else self._holder.open
+        with open_projection(session) as projection:
             if projection is None:
                 return None
             try:
-                return run(projection)
+                found = run(projection)
             except CannotRun:
+                declines.add()
                 return None
+        declines.clear()
+        return found
 
 
 class ChoosingEngine(QueryEngine):

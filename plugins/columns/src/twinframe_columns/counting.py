@@ -100,7 +100,7 @@ def _weigh_edges(
     if not tests and len(candidates) * _FEW < edges.count:
         # PERF: from the few twins at the other end.
         rows = read_rows(candidates.rows)
-        hops = expand(edges, rows, outgoing=not outgoing)
+        hops = expand(edges, rows, outgoing=not outgoing, most=follower.run.most_rows)
         origins, ends = hops.ends, rows if hops.picked is None else rows[hops.picked]
         fits = origins != ends if is_again else None
     else:

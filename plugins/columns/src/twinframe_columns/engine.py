@@ -8,12 +8,21 @@ from contextlib import contextmanager
 import numpy as np
 
 from twinframe.model.values import Value
-from twinframe.query.algebra import Query, ResultShape
+from twinframe.query.algebra import (
+    Binary,
+    BinaryOperator,
+    Match,
+    Query,
+    ResultShape,
+)
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.analysis import find_variables
 from twinframe.query.reader import GraphReader
+from twinframe.query.traversal import Term, walk
+from twinframe_columns.expressions import find_path
 from twinframe_columns.frame import Frame, Run, unfold
 from twinframe_columns.operators import PlanCompiler, binds_entity
-from twinframe_columns.projection import Projection
+from twinframe_columns.projection import ID, Projection
 from twinframe_columns.rendering import render_rows
 from twinframe_columns.results import read_values
 
@@ -29,6 +38,10 @@ class ColumnPlan:
             self._execute = PlanCompiler().compile(query.root, frozenset(query.columns))
         except RecursionError as error:
             raise CannotRun("An expression that is nested too deeply.") from error
+        self.is_looked_up = any(map(_is_look_up, walk(query.root)))
+        """Whether it asks for twins by their ids."""
+        self.gives_documents = any(binds_entity(query.root, name) for name in query.columns)
+        """Whether its rows have whole twins or relationships."""
 
     def run(
         self,
@@ -71,6 +84,16 @@ class ColumnPlan:
         if most is not None and frame.count > most:
             return None
         return frame.take(slice(skip, None if limit is None else skip + limit))
+
+
+def _is_look_up(term: Term) -> bool:
+    match term:
+        case Match(pattern=pattern):
+            return any(key == ID[0] for node in pattern.nodes for key, _ in node.properties)
+        case Binary(BinaryOperator.EQUAL | BinaryOperator.IN, left, right):
+            return find_path(left)[1] == ID and not find_variables(right)
+        case _:
+            return False
 
 
 @contextmanager

@@ -118,7 +118,7 @@ class ExpressionCompiler:
 
     def _compile_presence(self, expression: Expression) -> Evaluate:
         """Compile whether the expression names a member that is there, null or not."""
-        subject, path = _find_path(expression)
+        subject, path = find_path(expression)
         member, owner = self.compile(expression), self.compile(subject)
 
         def test(run: Run, frame: Frame) -> Vector:
@@ -131,7 +131,7 @@ class ExpressionCompiler:
         return test
 
     def _compile_member(self, expression: Expression) -> Evaluate:
-        subject, path = _find_path(expression)
+        subject, path = find_path(expression)
         evaluate = self.compile(subject)
 
         def read(run: Run, frame: Frame) -> Vector:
@@ -212,7 +212,7 @@ class ExpressionCompiler:
         return choose
 
 
-def _find_path(expression: Expression) -> tuple[Expression, tuple[str, ...]]:
+def find_path(expression: Expression) -> tuple[Expression, tuple[str, ...]]:
     """Return whose member it is, and the names of the member and of those that it is in."""
     path: tuple[str, ...] = ()
     while True:

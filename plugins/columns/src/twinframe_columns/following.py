@@ -68,7 +68,7 @@ class Follower:
                 follow = (
                     expand if is_kept or self.tests.get(relationship.variable) else skip_numbers
                 )
-                hops = follow(edges, rows, outgoing=outgoing)
+                hops = follow(edges, rows, outgoing=outgoing, most=self.run.most_rows)
                 fits = self.test_edges(relationship, name, hops.numbers)
                 is_again = relationship.direction is Direction.BOTH and not outgoing
                 if is_again and edges.has_loops:
@@ -107,7 +107,7 @@ class Follower:
                 ends = (left, right) if outgoing else (right, left)
                 hops = find_between(edges, *ends)
                 if hops is None:
-                    hops = expand(edges, ends[0], outgoing=True)
+                    hops = expand(edges, ends[0], outgoing=True, most=self.run.most_rows)
                     hops = hops.take(np.flatnonzero(hops.ends == _pick_rows(ends[1], hops.picked)))
                 fits = self.test_edges(relationship, name, hops.numbers)
                 if relationship.direction is Direction.BOTH and not outgoing:
@@ -174,7 +174,7 @@ class Follower:
             depth += 1
             if length.limit is not None and depth > length.limit and len(ends):
                 raise CannotRun("A walk beyond the limit.")
-            if total + len(ends) * depth > MOST_ROWS:
+            if total + len(ends) * depth > self.run.most_rows:
                 raise CannotRun("More rows than are held at once.")
             self.run.reader.check_deadline()
         rows = np.concatenate([one for one, _ in found]) if found else np.empty(0, np.int64)

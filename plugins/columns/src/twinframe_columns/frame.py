@@ -19,6 +19,9 @@ from twinframe_columns.vectors import Constant, Entities, Mixed, Numbers, Texts,
 MOST_ROWS: Final = 8_000_000
 """Rows of a frame; a query that needs more is left to an engine that holds fewer at a time."""
 
+_FEW_ROWS: Final = 100_000
+"""The same for rows that a run on the event loop makes, where they take a millisecond."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -27,6 +30,11 @@ class Run:
     projection: Projection
     reader: GraphReader
     parameters: Mapping[str, Value]
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows it may make of fewer ones."""
+        return _FEW_ROWS if self.reader.is_short else MOST_ROWS
 
 
 @dataclass(frozen=True, slots=True)

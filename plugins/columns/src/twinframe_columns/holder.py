@@ -66,6 +66,28 @@ class ProjectionHolder:
         finally:
             self._using.release()
 
+    @contextmanager
+    def open_at_once(self, session: GraphSession) -> Iterator[Projection | None]:
+        """Give the projection if it is there, at the session's position, and used by nobody else.
+
+        PERF: for the event loop, which neither waits, opens a file nor applies changes.
+        """
+        if not self._using.acquire(blocking=False):
+            yield None
+            return
+        try:
+            projection = self._projection
+            if projection is not None and projection.position != session.read_event_bounds()[1]:
+                projection = None
+            yield projection
+        finally:
+            self._using.release()
+
+    @property
+    def has_projection(self) -> bool:
+        """Whether there is one, of whatever position."""
+        return self._projection is not None
+
     def _bring_up_to_date(self, session: GraphSession) -> Projection | None:
         self._look_for_file(session)
         projection = self._projection

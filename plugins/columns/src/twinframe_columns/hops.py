@@ -38,8 +38,8 @@ class Hops:
         return len(self.numbers) == len(self.ends)
 
 
-def expand(edges: Edges, rows: slice | Rows, *, outgoing: bool) -> Hops:
-    """Follow the relationships of each row."""
+def expand(edges: Edges, rows: slice | Rows, *, outgoing: bool, most: int = MOST_ROWS) -> Hops:
+    """Follow the relationships of each row; raise `CannotRun` for more than `most`."""
     starts = edges.outgoing if outgoing else edges.incoming
     known = len(starts) - 1  # rows that came later have no filed relationships
     if isinstance(rows, slice) and rows.stop <= known:
@@ -50,7 +50,7 @@ def expand(edges: Edges, rows: slice | Rows, *, outgoing: bool) -> Hops:
         first, degrees = _find_ranges(starts, read_rows(rows))
         places = None
     total = int(degrees.sum())
-    if total > MOST_ROWS:
+    if total > most:
         raise CannotRun("More rows than are held at once.")
     count = len(degrees)
     is_one_each = total == count and bool((degrees == 1).all())
@@ -67,23 +67,23 @@ def expand(edges: Edges, rows: slice | Rows, *, outgoing: bool) -> Hops:
     if edges.is_alive is not None:
         hops = hops.take(np.flatnonzero(edges.is_alive[hops.numbers]))
     if edges.count > edges.filed:
-        hops = _add_late(hops, edges, read_rows(rows), outgoing)
+        hops = _add_late(hops, edges, read_rows(rows), outgoing, most)
     return hops
 
 
-def skip_numbers(edges: Edges, rows: slice | Rows, *, outgoing: bool) -> Hops:
+def skip_numbers(edges: Edges, rows: slice | Rows, *, outgoing: bool, most: int) -> Hops:
     """Follow the relationships of each row, as `expand`, but leave out their numbers.
 
     PERF: where each twin has one relationship at most, one look-up takes the place of five.
     """
     only = edges.find_only(outgoing=outgoing)
     if only is None or not len(only):
-        return expand(edges, rows, outgoing=outgoing)
+        return expand(edges, rows, outgoing=outgoing, most=most)
     if isinstance(rows, slice):
         if rows.stop > len(only):
-            return expand(edges, rows, outgoing=outgoing)
+            return expand(edges, rows, outgoing=outgoing, most=most)
     elif len(rows) and int(rows.max()) >= len(only):
-        return expand(edges, rows, outgoing=outgoing)
+        return expand(edges, rows, outgoing=outgoing, most=most)
     ends = only[rows]
     none = np.empty(0, np.int32)
     if len(ends) and int(ends.min()) >= 0:
@@ -123,7 +123,7 @@ def _list_places(first: Integers, degrees: Integers, picked: Integers, total: in
     return places
 
 
-def _add_late(hops: Hops, edges: Edges, rows: Rows, outgoing: bool) -> Hops:
+def _add_late(hops: Hops, edges: Edges, rows: Rows, outgoing: bool, most: int) -> Hops:
     """Add the relationships that are in no order, of which there are few."""
     numbers = _list_late(edges)
     origins, ends = edges.all_sources[numbers], edges.all_targets[numbers]
@@ -135,7 +135,7 @@ def _add_late(hops: Hops, edges: Edges, rows: Rows, outgoing: bool) -> Hops:
     low = np.searchsorted(ordered, origins, "left")
     counts = np.searchsorted(ordered, origins, "right") - low
     total = int(counts.sum())
-    if total + len(hops.ends) > MOST_ROWS:
+    if total + len(hops.ends) > most:
         raise CannotRun("More rows than are held at once.")
     which = np.repeat(np.arange(len(origins)), counts)
     places = _list_places(low, counts, which, total)

@@ -9,7 +9,7 @@ import numpy as np
 
 from twinframe.query.engine import CannotRun
 from twinframe_columns.counting import count_frame
-from twinframe_columns.frame import MOST_ROWS, Frame, Run, take
+from twinframe_columns.frame import Frame, Run, take
 from twinframe_columns.grouping import encode
 from twinframe_columns.kinds import Integers, Rows
 from twinframe_columns.merging import merge
@@ -31,11 +31,13 @@ def combine(
         sides = _match_sides(condition, left, right)
         if sides is None:
             continue
-        picked = _join(sides[0].evaluate(run, left), sides[1].evaluate(run, right), left, right)
+        picked = _join(
+            run, sides[0].evaluate(run, left), sides[1].evaluate(run, right), left, right
+        )
         if picked is not None:
             rest.remove(condition)
             return _pair_up(left, right, *picked), rest
-    if left.count * right.count > MOST_ROWS:
+    if left.count * right.count > run.most_rows:
         raise CannotRun("More rows than are held at once.")
     ones = np.repeat(np.arange(left.count, dtype=np.int32), right.count)
     others = np.tile(np.arange(right.count, dtype=np.int32), left.count)
@@ -62,7 +64,9 @@ def _multiply(frame: Frame, times: int) -> Frame:
     return replace(frame, weights=own if frame.weights is None else multiply(frame.weights, own))
 
 
-def _join(left: Vector, right: Vector, one: Frame, other: Frame) -> tuple[Rows, Rows] | None:
+def _join(
+    run: Run, left: Vector, right: Vector, one: Frame, other: Frame
+) -> tuple[Rows, Rows] | None:
     """Return the pairs of rows with equal values, none of them null; None if they are of types
     that are compared one by one.
     """
@@ -81,7 +85,7 @@ def _join(left: Vector, right: Vector, one: Frame, other: Frame) -> tuple[Rows, 
     low = np.searchsorted(ordered, wanted, "left")
     counts = np.searchsorted(ordered, wanted, "right") - low
     rows = int(counts.sum())
-    if rows > MOST_ROWS:
+    if rows > run.most_rows:
         raise CannotRun("More rows than are held at once.")
     which = np.repeat(np.arange(len(mine)), counts)
     at: Integers = np.arange(rows) + (low - (np.cumsum(counts) - counts))[which]

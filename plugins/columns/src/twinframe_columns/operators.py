@@ -33,7 +33,7 @@ from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.analysis import find_pattern_variables, find_scope, find_variables
 from twinframe_columns.aggregates import aggregate, find_percentile
 from twinframe_columns.expressions import Evaluate, ExpressionCompiler, is_safe
-from twinframe_columns.frame import MOST_ROWS, Frame, Run, concatenate, take, unfold
+from twinframe_columns.frame import Frame, Run, concatenate, take, unfold
 from twinframe_columns.grouping import Groups, group
 from twinframe_columns.members import read_member
 from twinframe_columns.merging import build_vector
@@ -141,7 +141,7 @@ class PlanCompiler:
                 raise CannotRun("Unwinding what is no constant.")
             values = vector.value
             items = [] if values is None else values if isinstance(values, list) else [values]
-            if frame.count * len(items) > MOST_ROWS:
+            if frame.count * len(items) > run.most_rows:
                 raise CannotRun("More rows than are held at once.")
             part = frame.take(np.repeat(np.arange(frame.count, dtype=np.int32), len(items)))
             places = np.tile(np.arange(len(items), dtype=np.int32), frame.count)

@@ -94,6 +94,9 @@ class _Answer:
     warnings: tuple[QueryWarning, ...] = ()
 
 
+_LATER: Final = _Answer((), None, 0.0)
+"""Stands for a run that cannot be short now, and says nothing about the next one."""
+
 _Publish: TypeAlias = Callable[[_Answer], None]
 
 
@@ -301,6 +304,8 @@ class Queries:
         answer = self._context.runner.read_short(
             lambda session: _take_short(session, request, plan), SHORT_STEPS, SHORT_SECONDS
         )
+        if answer is _LATER:
+            return None
         if answer is None:
             plan.pace.add_ended()
         else:
@@ -328,7 +333,8 @@ class Queries:
             if watch is not None:
                 watch.begin_run(plan)
             return self._take_page(session, request, plan, publish)
-        plan.pace.add_threaded(time.thread_time() - start, session.read_steps())
+        seconds = time.thread_time() - start
+        plan.pace.add_threaded(seconds, session.read_steps(), plan.execution.short_seconds)
         return answer
 
     def _take_page(
@@ -388,7 +394,10 @@ def _build_page(answer: _Answer, signer: TokenSigner, size: int) -> QueryPage:
 def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer | None:
     """Return the page, unless the models changed or its further rows must be written to a file."""
     # PERF: all at once, since nothing in a short snapshot is large.
-    rows = list(_run_plan(session, request, plan, request.size + 1))
+    try:
+        rows = list(_run_plan(session, request, plan, request.size + 1))
+    except CannotRun:
+        return _LATER
     if not session.has_schema(plan.key.schema_version):
         return None
     count = _count_fitting(rows, request)

@@ -21,8 +21,6 @@ disk.
 Much more than the steps take, since on a busy machine the process itself waits for the CPU.
 """
 
-# PERF: a statement takes 0.3 to 1 ms more when its connection runs it for the first time.
-_SHORT_THREADED: Final = 0.0005
 _SHORT_LOOPED: Final = 0.002
 _FIRST_PAUSE: Final = 16
 _LONGEST_PAUSE: Final = 4_096
@@ -54,10 +52,13 @@ class Pace:
         """Whether the next run may be tried on the event loop."""
         return self._awaited == 0
 
-    def add_threaded(self, seconds: float, steps: int) -> None:
-        """Record a run in a thread with its CPU seconds and its steps of the engine."""
+    def add_threaded(self, seconds: float, steps: int, most: float) -> None:
+        """Record a run in a thread with its CPU seconds and its steps of the engine.
+
+        It is short when it took `most` of these seconds or less.
+        """
         # NOTE: steps are counted in thousands there, now and then one batch too many.
-        if seconds > _SHORT_THREADED or steps > SHORT_STEPS:
+        if seconds > most or steps > SHORT_STEPS:
             self._awaited = self._pause
         elif self._awaited:
             self._awaited -= 1

@@ -48,6 +48,8 @@ class Execution(ABC):
     query: Query
     parts: tuple[PushedPart, ...]
     is_whole: bool = False
+    short_seconds: float = CompiledQuery.short_seconds
+    """See `CompiledQuery`."""
 
     @property
     @abstractmethod
@@ -84,6 +86,7 @@ class WholeExecution(Execution):
     def __init__(self, query: Query, engine: str, compiled: CompiledQuery) -> None:
         self.query = query
         self.parts = (PushedPart(query.root, query.columns, engine, compiled),)
+        self.short_seconds = compiled.short_seconds
         self._compiled = compiled
 
     @property

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from twinframe.graph.queries.short_runs import SHORT_STEPS, Pace, is_small
 
-SHORT, LONG = 0.0001, 1.0
+SHORT, MOST, LONG = 0.0001, 0.0005, 1.0
 
 
 def add_threaded(pace: Pace, count: int, seconds: float = SHORT) -> None:
     for _ in range(count):
-        pace.add_threaded(seconds, 0)
+        pace.add_threaded(seconds, 0, MOST)
 
 
 def count_awaited(pace: Pace) -> int:
@@ -37,7 +37,7 @@ def test_a_plan_is_tried_after_a_short_run_and_not_before() -> None:
 
 def test_a_run_of_many_steps_is_not_short_however_fast_it_was() -> None:
     pace = Pace()
-    pace.add_threaded(SHORT, SHORT_STEPS + 1)
+    pace.add_threaded(SHORT, SHORT_STEPS + 1, MOST)
     assert not pace.is_short
 
 
