@@ -69,6 +69,7 @@ SLICE_BYTES = 2048
 PIPELINED_BYTES = 4096
 """The bytes charged for a request that waits for an earlier one on its connection."""
 LOOK_SECONDS = 0.1
+READING_SECONDS = 0.01
 SLOW_SECONDS = 1.0
 """A client that is late by more than this is closed when the memory is used up."""
 
@@ -101,13 +102,19 @@ class Sweeper:
         self._seconds = seconds
         self._connections: set[GuardedProtocol] = set()
         self._next_look = 0.0
+        self._due = 0.0
+        self._was_late = False
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, connection: GuardedProtocol, loop: asyncio.AbstractEventLoop) -> None:
         """Check this connection until it is forgotten."""
         self._connections.add(connection)
         if self._timer is None:
-            self._timer = loop.call_later(self._seconds, self._sweep, loop)
+            self._arm(loop, self._seconds)
+
+    def _arm(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._due = loop.time() + seconds
+        self._timer = loop.call_later(seconds, self._sweep, loop)
 
     def forget(self, connection: GuardedProtocol) -> None:
         """Forget a closed connection."""
@@ -135,12 +142,16 @@ class Sweeper:
         return True
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        now = loop.time()
+        now, self._timer = loop.time(), None
+        # NOTE: if the process itself was held up, what clients have sent meanwhile is read first.
+        self._was_late = not self._was_late and now - self._due > self._seconds
+        if self._was_late:
+            self._arm(loop, READING_SECONDS)
+            return
         for connection in tuple(self._connections):
             connection.check_time(now)
-        self._timer = (
-            loop.call_later(self._seconds, self._sweep, loop) if self._connections else None
-        )
+        if self._connections and self._timer is None:
+            self._arm(loop, self._seconds)
 
 
 class GuardedProtocol(HttpToolsProtocol):
