@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
+import math
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -20,12 +22,11 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.e2e.server import free_port
+from tests.waiting import PATIENCE
 from twinframe.http.application import build_application
 from twinframe.http.guard import Guard
 from twinframe.settings import Settings
-
-PATIENCE = 120.0
-"""Seconds that what must come is waited for: on a busy machine much takes long."""
 
 
 @dataclass(frozen=True)
@@ -123,29 +124,30 @@ class Server:
     process: subprocess.Popen[bytes]
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
-    def send(self, data: bytes, silence: float = 0.5) -> bytes:
-        """Everything the server answers to these bytes until it closes, or has answered and is
-        silent for so long.
-        """
+    def send(self, data: bytes, answers: float = 1) -> bytes:
+        """What `read_all` reads of the answers to these bytes."""
         with self.connect() as connection:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(data)
-            return read_all(connection, silence)
+            return read_all(connection, answers)
 
 
-def read_all(connection: socket.socket, seconds: float = 0.5) -> bytes:
-    """What comes until the end, or until nothing came for so long: then `b"<open>"` follows.
+def read_all(connection: socket.socket, answers: float = math.inf) -> bytes:
+    """What comes until the end, which is waited for as long as it takes.
 
-    The first piece is waited for as long as it takes.
+    Once so many whole answers came it is waited for a moment longer; where the connection is open
+    then, `b"<open>"` follows.
     """
-    connection.settimeout(PATIENCE)
     received = b""
     try:
-        while piece := connection.recv(65536):
+        while True:
+            connection.settimeout(PATIENCE if count_answers(received) < answers else 0.5)
+            piece = connection.recv(65536)
+            if not piece:
+                break
             received += piece
-            connection.settimeout(seconds)
     except TimeoutError:
         return received + b"<open>"
     except ConnectionResetError:
@@ -153,13 +155,21 @@ def read_all(connection: socket.socket, seconds: float = 0.5) -> bytes:
     return received
 
 
+def count_answers(received: bytes) -> int:
+    """The answers that came whole; each has its length."""
+    count = at = 0
+    while (body := received.find(b"\r\n\r\n", at) + 4) > 3:
+        found = re.search(rb"(?i)\r\ncontent-length: ([0-9]+)\r", received[at:body])
+        at = body + (int(found[1]) if found else 0)
+        count += at <= len(received)
+    return count
+
+
 def start_server(
     settings: dict[str, Any], tls: Path | None = None, memory: int = 300_000_000
 ) -> Server:
     """A server; `tls` is a folder with `cert.pem` and `key.pem`, `memory` what it may hold."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "gunicorn", "--no-control-socket", "--log-level", "warning"),
@@ -177,7 +187,7 @@ def start_server(
     )
     server = Server(port, process)
     end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    while time.monotonic() < end and process.poll() is None:
         with contextlib.suppress(ConnectionRefusedError):
             if tls is not None:
                 server.connect().close()
@@ -195,7 +205,7 @@ def stop_server(server: Server) -> bytes:
     if server.process.stderr is not None and server.process.stderr.closed:
         return b""  # the test has ended it and read everything
     try:
-        _, written = server.process.communicate(timeout=120)
+        _, written = server.process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         os.killpg(server.process.pid, signal.SIGKILL)
         _, written = server.process.communicate(timeout=PATIENCE)
@@ -212,6 +222,25 @@ def find_server_side(server: Server, connection: socket.socket) -> tuple[bool, i
         if fields[1].endswith(f":{server.port:04X}") and fields[2].endswith(own):
             return fields[3] == "01", int(fields[4].partition(":")[2], 16)
     return None
+
+
+def hold_place(server: Server, data: bytes) -> socket.socket:
+    """A connection that the server has read this from and keeps, once it has a place for it."""
+    held: list[socket.socket] = []
+
+    def is_held() -> bool:
+        connection = server.connect()
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(data)
+        wait_until(lambda: find_server_side(server, connection) in (None, (True, 0), (False, 0)))
+        if find_server_side(server, connection) == (True, 0):
+            held.append(connection)
+            return True
+        connection.close()
+        return False
+
+    wait_until(is_held)
+    return held[0]
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

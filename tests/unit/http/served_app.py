@@ -232,8 +232,8 @@ class FakeQueries:
         self.documents.calls.append(("run", text, dict(parameters), continuation_token, page_size))
         if text == "crash":
             raise ZeroDivisionError
-        if text == "slow":
-            await asyncio.sleep(0.3)
+        if text in ("slow", "slower"):
+            await asyncio.sleep(0.3 if text == "slow" else 1.5)
         if text == "large":
             return FakeQueryPage([b'"' + b"x" * 8_000_000 + b'"'], None, 1.0)
         return FakeQueryPage([b'{"a":1}', b'{"a":2}'], None if continuation_token else 'k"1', 6.19)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +17,9 @@ OPEN = b"<open>"
 
 @pytest.fixture(scope="module")
 def server(launch: Callable[..., Any]) -> Any:
+    times = {"BodyTimeout": 5, "HeaderTimeout": 600, "IdleTimeout": 600}  # none closes by itself
     return launch(
-        MaxBodyBytes=20_000, MaxUrlBytes=2000, MaxHeaderBytes=8000, MaxHeaderCount=20, BodyTimeout=5
+        MaxBodyBytes=20_000, MaxUrlBytes=2000, MaxHeaderBytes=8000, MaxHeaderCount=20, **times
     )
 
 
@@ -100,7 +102,7 @@ REFUSED: list[tuple[str, bytes, set[int]]] = [
 def test_a_malformed_request_is_refused_and_its_connection_closed(
     server: Any, data: bytes, statuses: set[int]
 ) -> None:
-    answer = server.send(data)
+    answer = server.send(data, answers=math.inf)
     assert len(read_statuses(answer)) == 1, answer
     assert read_statuses(answer)[0] in statuses
     assert not answer.endswith(OPEN)
@@ -128,13 +130,13 @@ SERVED: list[tuple[str, bytes, list[int]]] = [
 
 @pytest.mark.parametrize(("data", "statuses"), [r[1:] for r in SERVED], ids=[r[0] for r in SERVED])
 def test_a_well_formed_request_is_served(server: Any, data: bytes, statuses: list[int]) -> None:
-    assert read_statuses(server.send(data)) == statuses
+    assert read_statuses(server.send(data, answers=len(statuses))) == statuses
 
 
 def test_an_answer_that_was_asked_for_first_comes_before_the_refusal(server: Any) -> None:
     slow = b'{"query":"slow"}'
     ask = b"POST /query HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b" % (len(slow), slow)
-    answer = server.send(ask + b"GARBAGE\r\n\r\n")
+    answer = server.send(ask + b"GARBAGE\r\n\r\n", answers=math.inf)
     assert read_statuses(answer) == [200, 400]
     assert not answer.endswith(OPEN)
 
@@ -142,7 +144,7 @@ def test_an_answer_that_was_asked_for_first_comes_before_the_refusal(server: Any
 def test_a_thousand_pipelined_requests_are_answered_in_order(server: Any) -> None:
     ids = [b"t%d" % number for number in range(1000)]
     data = b"".join(b"GET /digitaltwins/%b HTTP/1.1\r\nHost: a\r\n\r\n" % name for name in ids)
-    answer = server.send(data)
+    answer = server.send(data, answers=1000)
     assert read_statuses(answer) == [404] * 1000
     places = [answer.index(b"ID %b." % name) for name in ids]
     assert places == sorted(places)
@@ -156,7 +158,7 @@ def test_more_pipelined_requests_than_may_wait_are_read_later_and_answered_in_or
     ids = [b"t%d" % number for number in range(1500)]
     put = PUT.replace(b"/x", b"/later") + b"Content-Length: 3000\r\n\r\n{" + b" " * 2998 + b"}"
     many = b"".join(b"GET /digitaltwins/%b HTTP/1.1\r\nHost: a\r\n\r\n" % name for name in ids)
-    answer = server.send(first + many + put + many, silence=10.0)
+    answer = server.send(first + many + put + many, answers=3002)
     assert read_statuses(answer) == [200, *[404] * 1500, 200, *[404] * 1500]
     places = [answer.index(b"ID %b." % name) for name in ids]
     assert places == sorted(places)
