@@ -21,8 +21,6 @@ from twinframe.query.evaluate.engine import run as evaluate
 from twinframe.query.reader import GraphReader
 from twinframe.query.traversal import walk
 from twinframe.storage.base import (
-    ChangeKind,
-    EntityChange,
     GraphSession,
     GraphTransaction,
     RelationshipRecord,
@@ -38,7 +36,7 @@ from twinframe.testing.query_law import (
     open_stored,
 )
 from twinframe_columns.build import build_projection, order_labels
-from twinframe_columns.catch_up import apply_changes
+from twinframe_columns.catch_up import Changes, apply_changes
 from twinframe_columns.engine import ColumnPlan
 from twinframe_columns.layout import read_projection, write_projection
 from twinframe_columns.projection import Projection
@@ -110,7 +108,7 @@ class ColumnsEngine(QueryEngine):
             with path.open("rb") as file:
                 projection = read_projection(file, "key")
             changes = rejuvenate(store, session, twins, edges)
-            apply_changes(projection, session, changes, 1)
+            apply_changes(projection, session, changes)
             self.projections[id(session)] = projection
             yield session
             del self.projections[id(session)]
@@ -147,7 +145,7 @@ def rejuvenate(
     session: GraphSession,
     twins: Sequence[TwinSketch],
     edges: Sequence[EdgeSketch],
-) -> list[EntityChange]:
+) -> Changes:
     """Bring the store to its last state; return the changes."""
     old_twins = [one.twin_id for one in session.iterate_twins()]
     old_edges = [(one.source_id, one.relationship_id) for one in session.iterate_relationships()]
@@ -170,14 +168,9 @@ def rejuvenate(
 
     (outcome,) = store.write([write])
     assert outcome.error is None
-    changes: list[Any] = [
-        EntityChange(0, ChangeKind.TWIN_UPDATED, twin_id)
-        for twin_id in dict.fromkeys((*old_twins, *(one for one, _, _ in twins)))
-    ]
     keys = dict.fromkeys((*old_edges, *((e[0], f"r{at}") for at, e in enumerate(edges, 1))))
-    for source, relationship_id in keys:
-        changes.append(EntityChange(0, ChangeKind.RELATIONSHIP_UPDATED, source, relationship_id))
-    return changes
+    ids = dict.fromkeys((*old_twins, *(one for one, _, _ in twins)))
+    return Changes(1, ids, keys, has_models=False)
 
 
 class _Beside(CompiledQuery):

@@ -105,6 +105,8 @@ class Graph:
             JobRunner(context, locations),
         )
         self.queries = Queries(context, engine, scratch, instruments)
+        if engine is not None:
+            runner.on_close(engine.close)
         if instruments is not None:
             for gauged in (self.queries, self.event_streams, delivery):
                 instruments.watch(gauged)

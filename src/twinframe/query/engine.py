@@ -94,3 +94,6 @@ class QueryEngine(ABC):
         Of `parameters` only names and types may be used: the compiled query is run again with other
         values of the same types (`parameter_signature`).
         """
+
+    def close(self) -> None:  # noqa: B027  # most engines have nothing to end
+        """End what the engine does beside queries: none runs any more, the store is still open."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from time import monotonic
@@ -55,6 +56,7 @@ class StoreRunner:
         self._opened = ExitStack()
         self._closed = False
         self._full_at: float | None = None
+        self._ends: list[Callable[[], None]] = []
         self._writes: WriteThread[GraphTransaction] = WriteThread(
             store,
             limit=settings.write_queue,
@@ -205,6 +207,10 @@ class StoreRunner:
             Level.QUERIES_RUNNING: self._scans.running,
         }
 
+    def on_close(self, end: Callable[[], None]) -> None:
+        """Let `close` call `end` in a thread, after all reads and writes: it may wait."""
+        self._ends.append(end)
+
     async def close(self) -> None:
         """Finish accepted work, refuse other work, end the threads. The store stays open."""
         self._closed = True
@@ -214,6 +220,8 @@ class StoreRunner:
         if self._pool is not None:
             await self._pool.close()
         self._close_inline()
+        for end in self._ends:
+            await asyncio.to_thread(end)
 
     def _open_inline(self) -> GraphSession:
         self._inline = session = self._store.session()

@@ -198,7 +198,6 @@ def build_projection(
     found: npt.NDArray[np.int64] = np.bincount(collected, minlength=len(model_numbers))
     return Projection(
         position=position,
-        made=position,
         models=list(model_numbers),
         labels=[labels[dtmi] for dtmi in model_numbers],
         starts=[0, *np.cumsum(found).tolist()],

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import orjson
 
-from twinframe.storage.base import ChangeKind, EntityChange, GraphSession
+from twinframe.storage.base import ChangeKind, GraphSession
 from twinframe_columns import kinds as k
 from twinframe_columns.build import DEEPEST, MOST_COLUMNS, order_labels
 from twinframe_columns.column import Column, build_column, build_no_strings
@@ -18,7 +19,11 @@ from twinframe_columns.hops import expand
 from twinframe_columns.kinds import Rows
 from twinframe_columns.projection import ID, RELATIONSHIP_ID, Path, Projection
 
+T = TypeVar("T")
+
 _AT_ONCE: Final = 200
+_PAGE: Final = 2_000
+_MOST_TIMES: Final = 10
 _TWINS: Final = frozenset(
     (ChangeKind.TWIN_CREATED, ChangeKind.TWIN_UPDATED, ChangeKind.TWIN_DELETED)
 )
@@ -31,35 +36,72 @@ class Outgrown(Exception):
     """The projection has no room for the changes; it is to be built anew."""
 
 
-def apply_changes(
-    projection: Projection, session: GraphSession, changes: Sequence[EntityChange], position: int
-) -> None:
-    """Apply changes that lead to `position`, at which `session` has its snapshot.
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What changed up to a position: the entities, each once however often it changed."""
+
+    position: int
+    twins: Mapping[str, None]
+    edges: Mapping[tuple[str, str], None]
+    has_models: bool
+
+    @property
+    def count(self) -> int:
+        """How many twins and relationships changed."""
+        return len(self.twins) + len(self.edges)
+
+
+def read_changes(session: GraphSession, after: int, most: int) -> Changes | None:
+    """Return what changed after a position; None if that is no longer known.
+
+    After `most` entities, or many more changes of fewer, it is not read further.
+    """
+    twins: dict[str, None] = {}
+    edges: dict[tuple[str, str], None] = {}
+    has_models = False
+    position, count = after, 0
+    while len(twins) + len(edges) <= most and count <= _MOST_TIMES * most:
+        page = session.read_changes(after=position, limit=_PAGE)
+        if not page.is_complete:
+            return None
+        for change in page.changes:
+            if change.kind in _TWINS:
+                twins[change.subject] = None
+            elif change.kind in _MODELS:
+                has_models = True
+            elif change.relationship_id:
+                edges[change.subject, change.relationship_id] = None
+        if page.position == position:
+            break
+        count += page.position - position
+        position = page.position
+    return Changes(position, twins, edges, has_models)
+
+
+def apply_changes(projection: Projection, session: GraphSession, changes: Changes) -> None:
+    """Apply changes up to the position at which `session` has its snapshot.
 
     Raises `Outgrown`. After that and any other error the projection is of no use.
     """
     if projection.is_worn_out:
         raise Outgrown
-    if any(each.kind in _MODELS for each in changes):
+    if changes.has_models:
         _read_models(projection, session)
-    twins = dict.fromkeys(each.subject for each in changes if each.kind in _TWINS)
-    for some in _batch(list(twins)):
+    for some in _batch(changes.twins):
         found = session.read_twin_documents(some)
         for twin_id in some:
             stored = found.get(twin_id)
             _apply_twin(projection, twin_id, None if stored is None else orjson.loads(stored.body))
-    keys = dict.fromkeys(
-        (each.subject, each.relationship_id) for each in changes if each.relationship_id
-    )
-    for some_keys in _batch(list(keys)):
-        stored_edges = session.read_relationship_documents(some_keys)
-        for key in some_keys:
+    for keys in _batch(changes.edges):
+        stored_edges = session.read_relationship_documents(keys)
+        for key in keys:
             edge = stored_edges.get(key)
             _apply_edge(projection, key, None if edge is None else orjson.loads(edge.body))
-    projection.position = position
+    projection.changed += changes.count
+    projection.position = changes.position
 
 
-def _batch(items: list[Any]) -> Iterator[list[Any]]:
+def _batch(items: Iterable[T]) -> Iterator[list[T]]:
     rest = iter(items)
     while some := list(islice(rest, _AT_ONCE)):
         yield some

@@ -188,3 +188,8 @@ class ChoosingEngine(QueryEngine):
         except CannotRun:
             return stored
         return ChosenQuery(stored, plan, self._holder)
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        self._holder.close()
+        self._engine.close()

@@ -23,7 +23,7 @@ from twinframe_columns.edges import Edges
 from twinframe_columns.projection import Path, Projection
 from twinframe_columns.strings import Strings
 
-_MAGIC: Final = b"twinframe columns 2\n"
+_MAGIC: Final = b"twinframe columns 3\n"
 _TAIL: Final = 12 + len(_MAGIC)
 _ALIGNMENT: Final = 64
 _LEAST_SPARE: Final = 4_096
@@ -70,17 +70,18 @@ def add_spare(count: int) -> int:
     return count + max(_LEAST_SPARE, count // _SPARE_PART)
 
 
-def find_draft(target: FilePath) -> FilePath:
-    """Return the path at which this process writes what will be the target."""
-    return target.with_name(f"{target.name}.{os.getpid()}.part")
+def find_draft(target: FilePath, process: int) -> FilePath:
+    """Return the path at which a process writes what will be the target."""
+    return target.with_name(f"{target.name}.{process}.part")
 
 
 def write_projection(projection: Projection, instance: str, target: FilePath) -> None:
     """Write to a new file beside `target`, then put it in its place."""
-    temporary = find_draft(target)
+    temporary = find_draft(target, os.getpid())
     try:
         with temporary.open("xb") as file:
-            os.fchmod(file.fileno(), 0o600)
+            # NOTE: nobody writes to it again: a process that maps a file that is cut dies.
+            os.fchmod(file.fileno(), 0o400)
             _write(projection, instance, file)
         temporary.replace(target)
     finally:
@@ -93,6 +94,8 @@ def _write(projection: Projection, instance: str, file: IO[bytes]) -> None:
     header: dict[str, Any] = {
         "instance": instance,
         "position": projection.position,
+        "proof": projection.proof,
+        "seconds": projection.seconds,
         "models": projection.models,
         "labels": [sorted(own) for own in projection.labels],
         "starts": list(projection.starts),
@@ -209,7 +212,8 @@ def read_projection(file: IO[bytes], instance: str) -> Projection:
     reader = _Reader(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
     return Projection(
         position=header["position"],
-        made=header["position"],
+        proof=header["proof"],
+        seconds=header["seconds"],
         models=header["models"],
         labels=[frozenset(own) for own in header["labels"]],
         starts=header["starts"],

@@ -34,9 +34,11 @@ _MOST_TIMES: Final = 10
 class Projection:
     """Twins by row, their columns, and the relationships between them, at one position.
 
-    It was `made` at an earlier one; what changed since takes memory of this process alone. `models`
-    are the DTMIs of the model numbers, `labels` what their twins match; rows of the file come by
-    model number, `starts` has the first row of each. Rows behind `filed` were added since.
+    Entities that `changed` since it was made take memory of this process alone; `proof` and
+    `seconds` are those of its making: what tells its history from another (`making.read_proof`),
+    and the time it took. `models` are the DTMIs of the model numbers, `labels` what their twins
+    match; rows of the file come by model number, `starts` has the first row of each. Rows behind
+    `filed` were added since.
     `numbers` has each row's model number, -1 for deleted twins; `rows` the row of each code of
     `$dtId`, -1 if there is none. `members` are the members with a column that twins of a model
     number have. `is_complete` is False when members were left out since there are too many: then a
@@ -44,7 +46,6 @@ class Projection:
     """
 
     position: int
-    made: int
     models: list[str]
     labels: list[frozenset[str]]
     starts: Sequence[int]
@@ -57,6 +58,9 @@ class Projection:
     edges: dict[str, Edges]
     is_complete: bool = True
     deleted: int = 0
+    changed: int = 0
+    proof: str = ""
+    seconds: float = 0.0
     _selected: dict[LabelExpression, Sequence[int]] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
 
@@ -66,17 +70,29 @@ class Projection:
         late = self.count - self.filed + self.deleted
         return (
             late * _WORN_PART > self.filed
-            or self.position - self.made > self._find_many()
+            or self.changed + self._count_texts() > self.most_changes
             or any(one.is_worn for one in self.edges.values())
         )
 
     @property
     def is_worn_out(self) -> bool:
         """Whether so much changed that it must not take more memory, even if no new file comes."""
-        return self.position - self.made > _MOST_TIMES * self._find_many()
+        return self.changed + self._count_texts() > _MOST_TIMES * self.most_changes
 
-    def _find_many(self) -> int:
+    @property
+    def most_changes(self) -> int:
+        """The number of changed entities after which a new file serves better."""
         return max(_MANY_CHANGES, self.filed // _CHANGED_PART)
+
+    def _count_texts(self) -> int:
+        """Return how many texts were added: each takes as much memory as an entity."""
+        held = [self.columns, *(one.columns for one in self.edges.values())]
+        return sum(
+            column.strings.added
+            for columns in held
+            for column in columns.values()
+            if column.strings is not None
+        )
 
     def find_row(self, twin_id: str) -> int:
         """Return the row of a twin, -1 if there is none."""

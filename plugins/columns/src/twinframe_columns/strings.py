@@ -32,6 +32,11 @@ class Strings:
         return self._offsets, self._blob
 
     @property
+    def added(self) -> int:
+        """How many texts were added since the file was made."""
+        return len(self._added)
+
+    @property
     def is_ordered(self) -> bool:
         """Whether the order of codes is that of the texts."""
         return not self._added

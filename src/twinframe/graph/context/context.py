@@ -55,6 +55,12 @@ class GraphRunner(Protocol):
         background, and handles later errors itself.
         """
 
+    def on_close(self, end: Callable[[], None]) -> None:
+        """Let the runner call `end` when its reads and writes have ended, while the store is open.
+
+        It may wait.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceWrite(Generic[T]):
