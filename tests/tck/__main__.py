@@ -1,4 +1,4 @@
-"""The openCypher TCK against one engine, all of it: `make tck ENGINE=evaluator|sqlite|rdf`.
+"""The openCypher TCK against one engine, all of it: `make tck ENGINE=evaluator|sqlite|columns|rdf`.
 
 The last line is `N passed, N failed, N skipped`. Known failures count as failed, scenarios whose
 query is refused (it writes, or calls a procedure) as skipped. The exit code is 0 when nothing else

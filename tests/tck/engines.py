@@ -29,6 +29,11 @@ from twinframe.query.plan.split import split
 from twinframe.settings import QuerySettings
 from twinframe.storage.base import GraphSession, GraphStore
 from twinframe.storage.memory import MemoryStore
+from twinframe_columns.build import build_projection, order_labels
+from twinframe_columns.choosing import ChoosingEngine
+from twinframe_columns.holder import ProjectionHolder
+from twinframe_columns.projection import Projection
+from twinframe_columns.settings import ColumnsSettings
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.plugin import twinframe_query_engine as build_rdf_engine
@@ -37,9 +42,19 @@ from twinframe_storage_sqlite.plugin import twinframe_query_engine
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
-ENGINES = ("evaluator", "sqlite", "rdf")
+ENGINES = ("evaluator", "sqlite", "columns", "rdf")
 _SECONDS = 30.0
 _TMPFS = Path("/dev/shm")  # noqa: S108  -- PERF: the files of a test run need no disk
+
+
+class _FreshColumns(ProjectionHolder):
+    """Columns made of each state in this process: the graphs are small, and have no events."""
+
+    @contextmanager
+    def open(self, session: GraphSession) -> Iterator[Projection | None]:
+        yield build_projection(
+            0, session.iterate_twins(), session.iterate_relationships(), order_labels(session)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +152,13 @@ def _build_store(name: str, folder: str) -> tuple[GraphStore, QueryEngine | None
     match name:
         case "evaluator":
             return MemoryStore(), None
-        case "sqlite":
+        case "sqlite" | "columns":
             settings = SqliteSettings(directory=folder, durability="relaxed")
             store = SqliteGraphStore(settings, "tck")
-            return store, twinframe_query_engine(store)
+            engine: QueryEngine = twinframe_query_engine(store)
+            if name == "columns":
+                engine = ChoosingEngine(engine, _FreshColumns(store, ColumnsSettings()))
+            return store, engine
         case "rdf":
             rdf = RdfStore(OxigraphEngine(), GraphNames("tck"), shared=False)
             return rdf, build_rdf_engine(rdf)

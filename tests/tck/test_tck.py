@@ -16,7 +16,7 @@ from tests.tck.report import Standing, run_scenarios
 from tests.tck.scenarios import Scenario, find_features, read_scenarios
 
 _EVERY = 8
-_SHARES = {"rdf": 3}
+_SHARES = {"rdf": 3, "columns": 3}
 """Of so many scenarios one is run on an engine that takes long for them."""
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.server import free_port
 from tests.waiting import PATIENCE
 
 
@@ -24,7 +23,9 @@ class NatsServer:
         program = shutil.which("nats-server", path=f"{os.environ['PATH']}:/usr/sbin")
         if program is None:
             pytest.skip("needs a NATS server: apt install nats-server")
-        self.port = free_port()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
         place = ["-a", "127.0.0.1", "-p", str(self.port), "-sd", str(folder / "streams")]
         self._command = [program, *place, "-js", *options]
         self._process: subprocess.Popen[bytes] | None = None

@@ -191,13 +191,15 @@ class StoreTraits:
     `point_reads`: where reads by id run, in `point_read_threads` threads if not on the loop.
     `largest_batch`: the most writes of one `write` call that gain from being committed together.
     `shared`: whether several processes that open the graph see the same one; a store of one process
-    is served by one worker only.
+    is served by one worker only. `followed`: whether projections of the graph may follow it: to
+    list changes by position and to read all entities takes little time and memory.
     """
 
     point_reads: Placement
     largest_batch: int = 128
     shared: bool = True
     point_read_threads: int = 8
+    followed: bool = False
 
 
 # --- reading ---------------------------------------------------------------------------------

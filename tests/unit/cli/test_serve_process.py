@@ -17,8 +17,6 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.server import free_port
-
 SECONDS = 120.0
 
 
@@ -33,7 +31,9 @@ class Service:
     """One service with its settings file and its log."""
 
     def __init__(self, folder: Path) -> None:
-        self.port = free_port()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
         self.folder = folder
         self.config = folder / "config.json"
         self.log = folder / "log"

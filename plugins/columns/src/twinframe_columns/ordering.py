@@ -15,7 +15,6 @@ from twinframe_columns.vectors import (
     Mixed,
     Numbers,
     Texts,
-    Times,
     Truths,
     Vector,
     simplify,
@@ -53,7 +52,7 @@ def _rank(vector: Vector, count: int) -> list[Floats]:
             return []
         case Numbers(data=ranks, valid=valid):
             pass
-        case Texts() | Times():
+        case Texts():
             ranks, valid = vector.strings.rank(vector.codes).astype(np.float64), vector.valid
         case Truths():
             ranks, valid = vector.true.astype(np.float64), vector.known

@@ -21,7 +21,12 @@ def twinframe_settings() -> type[Section]:
 def twinframe_query_projection(
     settings: Section, store: GraphStore, engine: QueryEngine
 ) -> QueryEngine | None:
-    """The engine that answers from columns where it can; none where there is no place for them."""
-    if not isinstance(settings, ColumnsSettings) or not settings.enabled or store.scratch is None:
+    """The engine that answers from columns where it can.
+
+    None where they are turned off, have no place, or cannot follow the store.
+    """
+    if not isinstance(settings, ColumnsSettings) or not settings.enabled:
+        return None
+    if store.scratch is None or not store.traits.followed:
         return None
     return ChoosingEngine(engine, ProjectionHolder(store, settings))

@@ -44,7 +44,7 @@ _HAS_ENTRIES: Final = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' A
 class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
     """The graph named `graph` in `<directory>/<graph>.db`, shared by any number of processes."""
 
-    traits = StoreTraits(point_reads=Placement.INLINE, largest_batch=128)
+    traits = StoreTraits(point_reads=Placement.INLINE, largest_batch=128, followed=True)
 
     def __init__(self, settings: SqliteSettings, graph: str) -> None:
         self.settings = settings
