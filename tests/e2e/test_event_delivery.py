@@ -10,6 +10,7 @@ import os
 import random
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tests.e2e.receiver import Event, Receiver
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.storages import SERVED, choose, require
-from tests.waiting import join, start
+from tests.waiting import PATIENCE, join, start
 
 WRITERS = 4
 KILLS = int(os.environ.get("TWINFRAME_KILLS", "2"))
@@ -145,16 +146,30 @@ def test_what_a_killed_service_held_is_taken_over_long_before_its_lease_ends(
     assert {read_number(event) for event in receiver.taken} == {1, 2}
 
 
-def wait_until_delivered(wire: Wire, route: str, seconds: float = 60.0) -> dict[str, Any]:
+def wait_for_progress(writers: list[Writer]) -> None:
+    """Return when each of them had several more writes acknowledged, and some refused."""
+    before = [writer.refused for writer in writers]
+    wait_until(lambda: all(w.refused > early + 1 for w, early in zip(writers, before, strict=True)))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Return when it holds."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.01)
+
+
+def wait_until_delivered(wire: Wire, route: str) -> dict[str, Any]:
     """The status of a route once nothing is left to be delivered."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     status: dict[str, Any] = {}
     while time.monotonic() < end:
         status = wire.call("GET", f"/eventroutes/{route}/status")[2]
         if status["behind"] == 0:
             return status
         time.sleep(0.05)
-    raise AssertionError(f"not delivered in {seconds:g} s: {status}")
+    raise AssertionError(f"not delivered: {status}")
 
 
 def check_arrivals(writer: Writer, numbers: list[int]) -> None:
@@ -191,7 +206,10 @@ def test_every_acknowledged_write_is_told_in_order_and_no_other(
         assert wire.call("PUT", "/eventroutes/all", route)[0] == 204
         wire.close()
         for kill in range(KILLS + 1):
+            told = receiver.refused
             threads = [start(writer.run, server.port) for writer in writers]
+            wait_for_progress(writers)
+            wait_until(lambda told=told: receiver.refused > told + 3)  # type: ignore[misc]  # the default binds
             time.sleep(random.uniform(*SECONDS_OF_LOAD))
             receiver.stop()
             time.sleep(0.2)

@@ -14,7 +14,8 @@ import pytest
 
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
-from tests.waiting import join, start
+from tests.unit.http.conftest import find_server_side, wait_until
+from tests.waiting import PATIENCE, join, start
 
 WRITES = 60
 
@@ -48,7 +49,7 @@ class Stream:
         self.socket = socket.socket()
         if buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-        self.socket.settimeout(20)
+        self.socket.settimeout(PATIENCE)
         self.socket.connect(("127.0.0.1", server.port))
         request = f"GET {target} HTTP/1.1\r\nHost: h\r\n{headers}\r\n"
         self.socket.sendall(request.encode())
@@ -98,7 +99,7 @@ class Numbers:
 
 def count_bytes(connection: socket.socket) -> int:
     """What still comes until the other side has ended it."""
-    received, end = 0, time.monotonic() + 30
+    received, end = 0, time.monotonic() + PATIENCE
     with contextlib.suppress(ConnectionError):
         while piece := connection.recv(65536):
             received += len(piece)
@@ -132,7 +133,8 @@ def test_writes_of_all_workers_are_seen_in_order_and_a_stream_can_be_resumed(
 
 def test_who_does_not_read_is_cut_off_and_others_go_on(server: Server) -> None:
     slow = Stream(server, "/events", buffer=4096)
-    time.sleep(0.3)
+    while b"retry" not in slow.socket.recv(4096, socket.MSG_PEEK):  # it has begun
+        time.sleep(0.01)
     wire = Wire(server.port)
     big = {**counter(0), "$metadata": {"$model": COUNTER_MODEL["@id"]}}
     payload = {"x": "y" * 400_000}
@@ -145,7 +147,7 @@ def test_who_does_not_read_is_cut_off_and_others_go_on(server: Server) -> None:
         stream.read_until(numbers.is_whole, numbers.take)
     assert numbers.found == [7]
     wire.close()
-    time.sleep(5)  # five times what the service waits for it
+    wait_until(lambda: not (find_server_side(server, slow.socket) or (False,))[0])
     assert count_bytes(slow.socket) < 25 * len(payload["x"])
     slow.close()
 

@@ -205,6 +205,7 @@ def test_an_import_killed_in_the_middle_goes_on_and_nothing_is_lost_or_twice(
         "Jobs__LookSeconds": "0.05",
         "Jobs__LeaseSeconds": "0.5",
         "Jobs__ChunkRows": "50" if TWINS < 100_000 else "500",
+        "Jobs__Pause": "0.05" if TWINS < 100_000 else "0.002",  # it is to be met before its end
     }
     server = Server(tmp_path, workers=2, environment=environment)
     server.start()

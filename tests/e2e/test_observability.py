@@ -133,7 +133,7 @@ def test_a_scrape_has_the_requests_of_all_workers_whoever_answers_it(
     assert set(call_many(server, "/health/live", 60)) == {200}
     # NOTE: a request is counted when its answer is out, so the last one may be on its way yet.
     end = time.monotonic() + 120
-    while read_metrics(port)[route] != before + 60 and time.monotonic() < end:
+    while read_metrics(port).get(route) != before + 60 and time.monotonic() < end:
         time.sleep(0.02)
     for _ in range(4):
         found = read_metrics(port)

@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.assistants import connect
 from tests.e2e.lying_sparql_server import FAULTS, Lie, LyingServer, lying_before
-from tests.e2e.server import Server
+from tests.e2e.server import Server, free_port
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from twinframe_storage_rdf.building import build_store
 
@@ -171,7 +171,7 @@ def test_an_assistant_is_told_too(wire: Wire, proxy: LyingServer, server: Server
 
 
 def test_the_service_does_not_start_on_a_server_that_is_down(tmp_path: Path) -> None:
-    port = load_servers().find_port()
+    port = free_port()
     environment = {
         "Storage__Provider": "rdf",
         "Storage__Rdf__Engine": "sparql",

@@ -53,7 +53,9 @@ def _is_endless(call: ast.Call, owner: str, name: str, around: ast.AST) -> bool:
             )
             return not (awaited or call.args or given)
         case "to_thread":
-            return len(call.args) == 1 and ast.unparse(call.args[0]).endswith(".wait")
+            # A number is a guess of how long it takes, and nobody looks at what comes of it.
+            guessed = len(call.args) == 1 or isinstance(call.args[1], ast.Constant)
+            return guessed and ast.unparse(call.args[0]).endswith(".wait")
         case "run":
             return owner == "subprocess" and "timeout" not in given
         case "Thread":
@@ -87,7 +89,8 @@ def test_no_test_waits_without_an_end() -> None:
         ("await gate.wait()", False),
         ("await wait_for(gate.wait(), 5)", False),
         ("await asyncio.to_thread(gate.wait)", True),
-        ("await asyncio.to_thread(gate.wait, 5)", False),
+        ("await asyncio.to_thread(gate.wait, 5)", True),
+        ("assert await asyncio.to_thread(gate.wait, PATIENCE)", False),
         ("process.communicate('x')", True),
         ("process.communicate(timeout=5)", False),
         ("subprocess.run(command)", True),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.server import free_port
 from tests.waiting import PATIENCE
 
 
@@ -24,9 +25,7 @@ class Broker:
         program = shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin")
         if program is None:
             pytest.skip("needs Mosquitto: apt install mosquitto")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self._program = program
         self._config = folder / "mosquitto.conf"
         lines = (

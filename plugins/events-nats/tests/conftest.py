@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.server import free_port
 from tests.waiting import PATIENCE
 
 
@@ -23,9 +24,7 @@ class NatsServer:
         program = shutil.which("nats-server", path=f"{os.environ['PATH']}:/usr/sbin")
         if program is None:
             pytest.skip("needs a NATS server: apt install nats-server")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         place = ["-a", "127.0.0.1", "-p", str(self.port), "-sd", str(folder / "streams")]
         self._command = [program, *place, "-js", *options]
         self._process: subprocess.Popen[bytes] | None = None

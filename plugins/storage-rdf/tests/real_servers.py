@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.server import free_port
 from tests.waiting import PATIENCE, run_program
 from twinframe_storage_rdf.settings import RdfSettings
 
@@ -61,13 +62,6 @@ class RealServer:
         )
 
 
-def find_port() -> int:
-    """A port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def _is_open(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -98,7 +92,7 @@ def run_virtuoso(place: Path, isolation: int = 4) -> Iterator[RealServer]:
     program, tool = shutil.which("virtuoso-t"), shutil.which("isql-vt")
     if program is None or tool is None:
         pytest.skip("needs Virtuoso: apt-get install virtuoso-opensource-7-bin")
-    sql, http = find_port(), find_port()
+    sql, http = free_port(), free_port()
     ini = place / "v.ini"
     ini.write_text(INI.format(place=place, sql=sql, http=http, isolation=isolation))
     with _running([program, "-f", "-c", str(ini)], place, [sql, http]) as server:
@@ -116,7 +110,7 @@ def run_oxigraph(place: Path) -> Iterator[RealServer]:
     program = shutil.which("oxigraph", path=sysconfig.get_path("scripts"))
     if program is None:
         pytest.skip("needs the Oxigraph server: pip install oxigraph")
-    port = find_port()
+    port = free_port()
     command = [program, "serve", "--location", str(place / "data"), "--bind", f"127.0.0.1:{port}"]
     with _running(command, place, [port]) as server:
         url = f"http://127.0.0.1:{port}"

@@ -373,7 +373,7 @@ def test_workers_may_come_while_a_query_of_a_caller_runs(store: GraphStore, plac
     time.sleep(0.2)
     for worker in workers[1:]:
         worker.open()
-        assert worker.ask("ASK {}", time.monotonic() + 10)
+        assert worker.ask("ASK {}", time.monotonic() + PATIENCE)
     assert find_process(place) == first
     join(running)
     assert "Sparql__Timeout" in late[0]
@@ -563,7 +563,13 @@ def test_a_client_that_takes_its_time_ends_no_process(engine: ProcessEngine, pla
     add_large(engine, 40, 300_000)
     process = find_process(place)
     rows = engine.select(LARGE, time.monotonic() + 0.3)
-    next(rows)
+    while True:
+        try:
+            next(rows)
+            break
+        except QueryTimeout:  # on a busy machine not even the first row came in time
+            process = find_process(place)
+            rows = engine.select(LARGE, time.monotonic() + 0.3)
     time.sleep(server.GRACE + 1.0)
     with pytest.raises(QueryTimeout):
         list(rows)

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from twinframe.errors import TwinframeError
 from twinframe.model.values import Value
 from twinframe.query.algebra import Query
+from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.reader import GraphReader
 
 
@@ -94,6 +95,16 @@ class QueryEngine(ABC):
         Of `parameters` only names and types may be used: the compiled query is run again with other
         values of the same types (`parameter_signature`).
         """
+
+    def compile_typed(
+        self, query: Query, parameters: Mapping[str, Value], typing: MemberTyping
+    ) -> CompiledQuery:
+        """Compile a whole query that reads members as the temporal values that models declare.
+
+        A run of it may raise `CannotRun` at any time; another way to run the query is then there.
+        """
+        del query, parameters, typing
+        raise CannotRun("Members with types other than JSON's.")
 
     def close(self) -> None:  # noqa: B027  # most engines have nothing to end
         """End what the engine does beside queries: none runs any more, the store is still open."""

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.e2e.lying_issuer import LyingIssuer
+from tests.e2e.server import free_port
 from tests.unit.access.authentication.token_factory import TokenFactory, public_jwk
 from tests.waiting import join, start
 from twinframe.access.authentication.keys import MAX_SET_BYTES
@@ -23,9 +24,7 @@ from twinframe.hooks.installation import load_installation
 @pytest.fixture(autouse=True)
 def _data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("Storage__Sqlite__Directory", str(tmp_path / "data"))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("Server__Bind", f"127.0.0.1:{probe.getsockname()[1]}")
+    monkeypatch.setenv("Server__Bind", f"127.0.0.1:{free_port()}")
 
 
 def check(*options: str) -> tuple[int, dict[str, Any]]:

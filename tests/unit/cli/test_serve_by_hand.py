@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,15 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.server import free_port
+
 UVICORN = ["-m", "uvicorn", "twinframe.asgi:app", "--port"]
 GUNICORN = ["-m", "gunicorn", "-k", "twinframe.http.worker.Worker", "--no-control-socket"]
 FAILED = 3
-
-
-def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 def start(arguments: list[str], **environment: str) -> subprocess.Popen[str]:
@@ -42,7 +37,7 @@ def start(arguments: list[str], **environment: str) -> subprocess.Popen[str]:
     ],
 )
 def test_what_is_wrong_is_one_line_under_uvicorn(environment: dict[str, str], said: str) -> None:
-    ended = start([*UVICORN, free_port()], **environment)
+    ended = start([*UVICORN, str(free_port())], **environment)
     _, errors = ended.communicate(timeout=120)
     assert ended.returncode == FAILED
     assert sum(said in line for line in errors.splitlines()) == 1
@@ -60,7 +55,7 @@ def test_what_is_wrong_ends_gunicorn_instead_of_a_row_of_workers() -> None:
 
 @pytest.mark.parametrize("server", ["uvicorn", "gunicorn"])
 def test_it_answers_under_a_server_started_by_hand(server: str, tmp_path: Path) -> None:
-    port = free_port()
+    port = str(free_port())
     arguments = {
         "uvicorn": [*UVICORN, port],
         "gunicorn": [*GUNICORN, "-b", f"127.0.0.1:{port}", "twinframe.asgi:app"],

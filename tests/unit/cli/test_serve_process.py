@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.server import free_port
+
 SECONDS = 120.0
 
 
@@ -31,9 +33,7 @@ class Service:
     """One service with its settings file and its log."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.folder = folder
         self.config = folder / "config.json"
         self.log = folder / "log"

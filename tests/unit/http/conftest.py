@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 import pytest
@@ -116,6 +116,13 @@ def load_served() -> ModuleType:
 # --- a real server --------------------------------------------------------------------------------
 
 
+class Listening(Protocol):
+    """A server at a port of this machine."""
+
+    @property
+    def port(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class Server:
     """A gunicorn with one worker in its own process group."""
@@ -212,7 +219,7 @@ def stop_server(server: Server) -> bytes:
     return written
 
 
-def find_server_side(server: Server, connection: socket.socket) -> tuple[bool, int] | None:
+def find_server_side(server: Listening, connection: socket.socket) -> tuple[bool, int] | None:
     """The other end of a connection as the system sees it: whether the server has it open, and how
     many bytes it has not read; None when it is gone.
     """

@@ -329,7 +329,7 @@ def test_a_read_that_comes_as_a_spare_thread_ends_is_not_forgotten(
         found = take(line)
         if found is None:
             has_looked.set()
-            may_end.wait(120)
+            assert may_end.wait(PATIENCE)
         return found
 
     async def main() -> None:
@@ -339,7 +339,7 @@ def test_a_read_that_comes_as_a_spare_thread_ends_is_not_forgotten(
         stuck = asyncio.ensure_future(runner.scan(lambda _: free.wait(PATIENCE), 60))
         await asyncio.sleep(0)
         await runner.scan(read_thread, 60)
-        await asyncio.to_thread(has_looked.wait, 30)
+        assert await asyncio.to_thread(has_looked.wait, PATIENCE)
         late = asyncio.ensure_future(runner.scan(read_thread, 60))
         await asyncio.sleep(0)
         may_end.set()

@@ -22,6 +22,7 @@ from twinframe_columns.vectors import (
     Mixed,
     Numbers,
     Texts,
+    Times,
     Truths,
     Vector,
     is_plain_number,
@@ -86,6 +87,8 @@ def _drop_valid(vector: Vector) -> Vector:
             return Numbers(vector.data, vector.is_integer)
         case Texts():
             return Texts(vector.codes, vector.strings)
+        case Times():
+            return Times(vector.codes, vector.strings, vector.layout)
         case Truths():
             return Truths(vector.true)
         case _:
@@ -230,6 +233,12 @@ def _find_extreme(groups: Groups, vector: Vector, *, is_greatest: bool) -> Vecto
             return _find_extreme_number(groups, vector, is_greatest=is_greatest)
         case Texts():
             return _find_extreme_text(groups, vector, is_greatest=is_greatest)
+        case Times():
+            texts = Texts(vector.codes, vector.strings)
+            found = _find_extreme_text(groups, texts, is_greatest=is_greatest)
+            if not isinstance(found, Texts):
+                return found
+            return Times(found.codes, found.strings, vector.layout, found.valid)
         case Truths():
             best, valid = _reduce(groups, vector.true.astype(np.int8), is_greatest=is_greatest)
             return Truths(best > 0 if valid is None else (best > 0) & valid, valid)

@@ -7,9 +7,11 @@ from typing import Final, TypeVar
 
 from twinframe.errors import LimitExceeded, QueryTimeout
 from twinframe.model.values import Value
-from twinframe.query.algebra import Query
+from twinframe.query.algebra import Parameter, Query
 from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
+from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.reader import GraphReader
+from twinframe.query.traversal import walk
 from twinframe.storage.base import GraphSession
 from twinframe_columns.engine import ColumnPlan
 from twinframe_columns.holder import ProjectionHolder
@@ -189,7 +191,40 @@ class ChoosingEngine(QueryEngine):
             return stored
         return ChosenQuery(stored, plan, self._holder)
 
+    def compile_typed(
+        self, query: Query, parameters: Mapping[str, Value], typing: MemberTyping
+    ) -> CompiledQuery:
+        """The plan for columns alone."""
+        _check_given(query, parameters)
+        return ChosenQuery(_NoQuery(), ColumnPlan(query, typing), self._holder)
+
     def close(self) -> None:
         """End what runs in the background."""
         self._holder.close()
         self._engine.close()
+
+
+class _NoQuery(CompiledQuery):
+    """What the store has where it compiled nothing."""
+
+    text = COLUMNS
+    resumable = False
+
+    def run_json(
+        self, session: GraphReader, parameters: Mapping[str, Value], **page: object
+    ) -> Iterator[JsonRow]:
+        """Raise `CannotRun`."""
+        raise CannotRun("Columns decline, and the store compiled nothing.")
+
+    def run_rows(
+        self, session: GraphReader, parameters: Mapping[str, Value]
+    ) -> Iterator[tuple[Value, ...]]:
+        """Raise `CannotRun`."""
+        raise CannotRun("Columns decline, and the store compiled nothing.")
+
+
+def _check_given(query: Query, parameters: Mapping[str, Value]) -> None:
+    """NOTE: an error belongs to the run of those that would read it."""
+    for term in walk(query.root):
+        if isinstance(term, Parameter) and term.name not in parameters:
+            raise CannotRun(f"The parameter {term.name}, which is not given.")

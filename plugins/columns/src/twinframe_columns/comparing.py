@@ -12,6 +12,7 @@ from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.kinds import Bools
 from twinframe_columns.merging import unify, widen
+from twinframe_columns.times import as_texts, is_temporal, rank_constant
 from twinframe_columns.vectors import (
     NULL,
     Constant,
@@ -19,6 +20,7 @@ from twinframe_columns.vectors import (
     Mixed,
     Numbers,
     Texts,
+    Times,
     Truths,
     Vector,
     build_truths,
@@ -50,6 +52,11 @@ def compare(operator: BinaryOperator, left: Vector, right: Vector, count: int) -
         return Truths(np.zeros(count, np.bool_), np.zeros(count, np.bool_))
     if isinstance(left, Constant) and not isinstance(right, Constant):
         return compare(MIRRORED[operator], right, left, count)
+    if isinstance(left, Times) and isinstance(right, Constant) and is_temporal(right.value):
+        return _compare_time(operator, left, right)
+    if isinstance(left, Times) and isinstance(right, Times) and left.layout != right.layout:
+        raise CannotRun("A comparison of times of several layouts.")
+    left, right = as_texts(left), as_texts(right)  # as which they compare with texts, too
     if isinstance(right, Constant):
         found = _compare_constant(operator, left, right.value)
         if found is not None:
@@ -68,6 +75,14 @@ def compare(operator: BinaryOperator, left: Vector, right: Vector, count: int) -
             return _compare_entity_constant(operator, left, right.value, count)
         case _:
             return _compare_mixed(operator, widen(left, count), widen(right, count))
+
+
+def _compare_time(operator: BinaryOperator, left: Times, right: Constant) -> Truths:
+    rank = rank_constant(left, right)
+    if rank is None:
+        return _differ(operator, ~is_null(left, len(left.codes)))
+    ranks = left.strings.rank(left.codes)
+    return build_truths(_COMPARE[operator](ranks, rank), left.valid)
 
 
 def _compare_entities(operator: BinaryOperator, left: Entities, right: Entities) -> Truths:
@@ -202,7 +217,7 @@ def _check_unlike(
 def test_text(operator: BinaryOperator, left: Vector, text: Any, count: int) -> Truths:
     """`STARTS WITH`, `ENDS WITH` and `CONTAINS` with a constant; what is no text gives null."""
     nothing = np.zeros(count, np.bool_)
-    left = simplify(left)
+    left = as_texts(simplify(left))
     if left == NULL or not isinstance(text, str) or isinstance(left, Numbers | Truths | Entities):
         return Truths(nothing, nothing)
     valid: Bools | None
@@ -232,7 +247,7 @@ def test_text(operator: BinaryOperator, left: Vector, text: Any, count: int) -> 
 
 def test_in(left: Vector, values: Any, count: int) -> Truths:
     """`left IN [constants]`."""
-    left = simplify(left)
+    left = as_texts(simplify(left))
     if not isinstance(values, list):
         if values is None:
             return Truths(np.zeros(count, np.bool_), np.zeros(count, np.bool_))

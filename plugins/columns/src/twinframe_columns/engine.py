@@ -17,6 +17,7 @@ from twinframe.query.algebra import (
 )
 from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.analysis import find_variables
+from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.reader import GraphReader
 from twinframe.query.traversal import Term, walk
 from twinframe_columns.expressions import find_path
@@ -25,13 +26,16 @@ from twinframe_columns.operators import PlanCompiler, binds_entity
 from twinframe_columns.projection import ID, Projection
 from twinframe_columns.rendering import render_rows
 from twinframe_columns.results import read_values
+from twinframe_columns.schemas import MemberSchemas
 
 
 class ColumnPlan:
     """A query compiled for projections: immutable, shared by threads."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, typing: MemberTyping | None = None) -> None:
+        """With a `typing` its members are read as temporal values."""
         self._query = query
+        self._schemas = None if typing is None else MemberSchemas(typing)
         if query.shape is ResultShape.DOCUMENT and not binds_entity(query.root, query.columns[0]):
             raise CannotRun("A document of what is no twin or relationship.")
         try:
@@ -53,7 +57,7 @@ class ColumnPlan:
         most: int | None = None,
     ) -> list[tuple[Value, ...]] | None:
         """Return the rows as values; None when there are more than `most`."""
-        run = Run(projection, session, parameters)
+        run = Run(projection, session, parameters, self._schemas)
         with _guard():
             frame = self._find_page(run, skip, limit, most)
             if frame is None:
@@ -73,7 +77,7 @@ class ColumnPlan:
         most: int | None = None,
     ) -> list[bytes] | None:
         """Return the rows as JSON; None when there are more than `most`."""
-        run = Run(projection, session, parameters)
+        run = Run(projection, session, parameters, self._schemas)
         with _guard():
             frame = self._find_page(run, skip, limit, most)
             return None if frame is None else render_rows(run, self._query, frame)

@@ -28,7 +28,7 @@ from twinframe.query.algebra import (
 )
 from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.analysis import find_variables
-from twinframe.query.evaluate.constants import compile_constant
+from twinframe.query.evaluate.constants import compile_in_run
 from twinframe.query.traversal import walk_expressions
 from twinframe_columns.arithmetic import calculate
 from twinframe_columns.comparing import compare, test_in, test_text
@@ -37,7 +37,7 @@ from twinframe_columns.functions import compile_call
 from twinframe_columns.kinds import Bools
 from twinframe_columns.members import may_be_null, read_member, test_labels
 from twinframe_columns.merging import merge
-from twinframe_columns.rowwise import apply_to_rows, is_changing
+from twinframe_columns.rowwise import apply_to_rows, is_random
 from twinframe_columns.vectors import (
     NULL,
     Constant,
@@ -234,18 +234,18 @@ def _is_constant(expression: Expression) -> bool:
 
 
 def _compile_constant(expression: Expression) -> Evaluate:
-    if is_changing(expression):
+    if is_random(expression):
         raise CannotRun("A value that changes from row to row.")
     if isinstance(expression, ListExpression) and all(
         isinstance(one, Literal) for one in expression.items
     ):
         listed = Constant([one.value for one in expression.items if isinstance(one, Literal)])
         return lambda _run, _frame: listed
-    evaluate = compile_constant(expression)
+    evaluate = compile_in_run(expression)
 
     def read(run: Run, _frame: Frame) -> Vector:
         try:
-            value = evaluate(run.parameters)
+            value = evaluate(run.constants)
         except (QueryInvalid, LimitExceeded) as error:
             raise CannotRun("A constant that is an error.") from error
         if value != value:

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, cast
 
 import numpy as np
 
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
+from twinframe.query.evaluate.constants import open_constant_run
+from twinframe.query.evaluate.run import Run as EvaluatorRun
 from twinframe.query.reader import GraphReader
 from twinframe_columns.kinds import Bools, Integers, Rows
 from twinframe_columns.merging import merge
 from twinframe_columns.projection import Projection
-from twinframe_columns.vectors import Constant, Entities, Mixed, Numbers, Texts, Truths, Vector
+from twinframe_columns.schemas import MemberSchemas
+from twinframe_columns.vectors import (
+    Constant,
+    Entities,
+    Mixed,
+    Numbers,
+    Texts,
+    Times,
+    Truths,
+    Vector,
+)
 
 MOST_ROWS: Final = 8_000_000
 """Rows of a frame; a query that needs more is left to an engine that holds fewer at a time."""
@@ -23,13 +36,20 @@ _FEW_ROWS: Final = 100_000
 """The same for rows that a run on the event loop makes, where they take a millisecond."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """One run of a query: the state it sees, and the values of its parameters."""
 
     projection: Projection
     reader: GraphReader
     parameters: Mapping[str, Value]
+    schemas: MemberSchemas | None = None
+    """Those of members that are read as temporal values; None: all are read as JSON."""
+
+    @cached_property
+    def constants(self) -> EvaluatorRun:
+        """The run of the evaluator that computes what is the same for all rows."""
+        return open_constant_run(self.parameters)
 
     @property
     def most_rows(self) -> int:
@@ -75,6 +95,9 @@ def take(vector: Vector, picked: Rows | slice) -> Vector:
             )
         case Texts():
             return Texts(vector.codes[picked], vector.strings, _pick(vector.valid, picked))
+        case Times():
+            valid = _pick(vector.valid, picked)
+            return Times(vector.codes[picked], vector.strings, vector.layout, valid)
         case Truths():
             return Truths(vector.true[picked], _pick(vector.known, picked))
         case Mixed():

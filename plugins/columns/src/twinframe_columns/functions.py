@@ -23,6 +23,7 @@ from twinframe_columns.vectors import (
     Mixed,
     Numbers,
     Texts,
+    Times,
     Truths,
     Vector,
     is_null,
@@ -182,6 +183,8 @@ def _test_kinds(vector: Vector, wanted: tuple[int, ...], count: int) -> k.Bools:
             held = k.TRUE
         case Entities():
             return np.zeros(count, np.bool_)
+        case Times():
+            raise CannotRun("The type of a time.")
     nulls = is_null(vector, count)
     return ~nulls if held in wanted else np.zeros(count, np.bool_)
 

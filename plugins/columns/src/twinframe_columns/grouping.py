@@ -19,6 +19,7 @@ from twinframe_columns.vectors import (
     Mixed,
     Numbers,
     Texts,
+    Times,
     Truths,
     Vector,
     read_rows,
@@ -105,7 +106,7 @@ def encode(vector: Vector, count: int, *, is_equality: bool = False) -> Encoded:
         case Truths():
             codes = vector.true.astype(np.int32)
             return _set_null(codes, vector.known, 2)
-        case Texts():
+        case Texts() | Times():
             return _set_null(vector.codes, vector.valid, max(1, len(vector.strings)))
         case Entities():
             rows = read_rows(vector.rows)

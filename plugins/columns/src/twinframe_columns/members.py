@@ -15,6 +15,8 @@ from twinframe_columns.frame import Run
 from twinframe_columns.kinds import Bools, Integers, Rows
 from twinframe_columns.merging import build_vector, merge
 from twinframe_columns.projection import ID, RELATIONSHIP_ID, Path
+from twinframe_columns.schemas import MemberSchemas
+from twinframe_columns.times import read_part, read_times
 from twinframe_columns.vectors import (
     ANY,
     NULL,
@@ -25,6 +27,7 @@ from twinframe_columns.vectors import (
     Vector,
     read_column,
     read_rows,
+    simplify,
 )
 
 _MODEL: Path = ("$metadata", "$model")
@@ -34,6 +37,32 @@ def read_member(run: Run, vector: Entities, path: Path) -> Vector:
     """Return a member of twins or relationships."""
     if vector.edges == ANY:
         return _read_any(run, vector, lambda name, part: read_member(run, part, path))
+    if run.schemas is not None and path[0] in run.schemas.names:
+        return _read_typed(run, run.schemas, vector, path)
+    return _read_stored(run, vector, path)
+
+
+def _read_typed(run: Run, schemas: MemberSchemas, vector: Entities, path: Path) -> Vector:
+    """Return a member that a model may declare as temporal, or a component of one."""
+    for size in range(1, len(path) + 1):
+        schema = schemas.find(run.reader, run.projection, vector.edges, path[:size])
+        if schema is None:
+            continue
+        found = simplify(_read_stored(run, vector, path[:size]))
+        if found == NULL:
+            return NULL
+        if not isinstance(found, Texts):
+            raise CannotRun("A time that is no text.")
+        times = read_times(found, schema)
+        if size == len(path):
+            return times
+        if size + 1 < len(path):
+            raise CannotRun("A member of a component of a time.")
+        return read_part(times, path[-1])
+    return _read_stored(run, vector, path)
+
+
+def _read_stored(run: Run, vector: Entities, path: Path) -> Vector:
     if vector.edges is None:
         if path == _MODEL:
             return _read_model(run, vector)

@@ -19,6 +19,7 @@ from twinframe_columns.vectors import (
     Mixed,
     Numbers,
     Texts,
+    Times,
     Truths,
     Vector,
     narrow,
@@ -91,8 +92,8 @@ def widen(vector: Vector, count: int) -> Mixed:
             if vector.known is not None:
                 kinds[~vector.known] = k.NULL
             return Mixed(kinds, None, None, None)
-        case Entities():
-            raise CannotRun("Twins or relationships beside other values.")
+        case Entities() | Times():
+            raise CannotRun("Twins, relationships or times beside other values.")
     if vector.valid is not None:
         kinds[~vector.valid] = k.NULL
     if isinstance(vector, Texts):
@@ -109,6 +110,8 @@ def merge(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector
         return parts[0][1]
     if any(isinstance(vector, Entities) for _, vector in parts):
         return _merge_entities(parts, count)
+    if any(isinstance(vector, Times) for _, vector in parts):
+        return _merge_times(parts, count)
     widened = [(places, widen(vector, len(places))) for places, vector in parts]
     kinds = np.zeros(count, np.uint8)
     numbers = codes = None
@@ -123,6 +126,22 @@ def merge(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector
             codes = np.zeros(count, np.int32) if codes is None else codes
             codes[places] = own
     return narrow(Mixed(kinds, numbers, codes, strings))
+
+
+def _merge_times(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector:
+    """NOTE: of one column, whose nulls came apart."""
+    codes = np.zeros(count, np.int32)
+    valid = np.zeros(count, np.bool_)
+    first: Times | None = None
+    for places, vector in parts:
+        first = vector if first is None and isinstance(vector, Times) else first
+        if not isinstance(vector, Times) or first is None or vector.strings is not first.strings:
+            raise CannotRun("Times beside other values.")
+        codes[places] = vector.codes
+        valid[places] = True if vector.valid is None else vector.valid
+    if first is None:
+        return NULL
+    return Times(codes, first.strings, first.layout, None if valid.all() else valid)
 
 
 def _merge_entities(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector:

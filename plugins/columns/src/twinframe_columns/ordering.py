@@ -15,6 +15,7 @@ from twinframe_columns.vectors import (
     Mixed,
     Numbers,
     Texts,
+    Times,
     Truths,
     Vector,
     simplify,
@@ -52,7 +53,7 @@ def _rank(vector: Vector, count: int) -> list[Floats]:
             return []
         case Numbers(data=ranks, valid=valid):
             pass
-        case Texts():
+        case Texts() | Times():
             ranks, valid = vector.strings.rank(vector.codes).astype(np.float64), vector.valid
         case Truths():
             ranks, valid = vector.true.astype(np.float64), vector.known

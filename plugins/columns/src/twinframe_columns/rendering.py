@@ -12,7 +12,7 @@ from twinframe.query.algebra import Query, ResultShape
 from twinframe.storage.base import GraphSession
 from twinframe_columns.frame import Frame, Run
 from twinframe_columns.results import read_bodies, read_values
-from twinframe_columns.vectors import Constant, Entities, Numbers, Texts, Truths, Vector
+from twinframe_columns.vectors import Constant, Entities, Numbers, Texts, Times, Truths, Vector
 
 _NULL = b"null"
 
@@ -55,7 +55,7 @@ def render_column(run: Run, frame: Frame, vector: Vector) -> list[bytes]:
         case Truths():
             found = [b"true" if one else b"false" for one in vector.true.tolist()]
             return _blank(found, vector)
-        case Texts():
+        case Texts() | Times():
             return _blank(_render_texts(vector), vector)
         case Entities(edges=None, valid=None) if isinstance(run.reader, GraphSession):
             return read_bodies(run, run.reader, vector)
@@ -68,7 +68,7 @@ def _split(data: object) -> list[bytes]:
     return text[1:-1].split(b",") if len(text) > 2 else []
 
 
-def _render_texts(vector: Texts) -> list[bytes]:
+def _render_texts(vector: Texts | Times) -> list[bytes]:
     if not len(vector.strings):
         return [_NULL] * len(vector.codes)
     codes = vector.codes if vector.valid is None else np.where(vector.valid, vector.codes, 0)
@@ -85,7 +85,7 @@ def _render_texts(vector: Texts) -> list[bytes]:
     return found if inverse is None else [found[at] for at in inverse.tolist()]
 
 
-def _blank(found: list[bytes], vector: Numbers | Texts | Truths) -> list[bytes]:
+def _blank(found: list[bytes], vector: Numbers | Texts | Times | Truths) -> list[bytes]:
     valid = vector.known if isinstance(vector, Truths) else vector.valid
     if valid is not None:
         for at in np.flatnonzero(~valid).tolist():

@@ -40,6 +40,15 @@ _CHANGING: Final = frozenset({"rand", "randomUUID", "timestamp"})
 _CLOCKS: Final = frozenset({"date", "datetime", "localdatetime", "localtime", "time", "duration"})
 
 
+def is_random(expression: Expression) -> bool:
+    """Whether it has another value each time, even within a run."""
+    return any(
+        isinstance(part, FunctionCall)
+        and (part.name in _CHANGING or part.name.endswith(".realtime"))
+        for part in walk_expressions(expression)
+    )
+
+
 def is_changing(expression: Expression) -> bool:
     """Whether it reads chance or a clock, or makes temporal values."""
     return any(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,8 @@ class Strings:
         self._added: list[str] = []
         self._codes: dict[str, int] = {}
         self._ranks: Floats | None = None
+        self.derived: dict[str, tuple[int, Any]] = {}
+        """What was found out about all texts, by name, with their number at that time."""
 
     def __len__(self) -> int:
         return self._filed + len(self._added)
@@ -30,6 +33,10 @@ class Strings:
     def read_arrays(self) -> tuple[Integers, Bytes]:
         """Return the offsets and the UTF-8 of the texts of the file."""
         return self._offsets, self._blob
+
+    def read_added(self) -> Sequence[str]:
+        """Return the texts that were added, in the order of their codes."""
+        return self._added
 
     @property
     def added(self) -> int:

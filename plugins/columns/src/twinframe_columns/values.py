@@ -9,7 +9,17 @@ import numpy as np
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.kinds import Bools
-from twinframe_columns.vectors import Constant, Entities, Mixed, Numbers, Texts, Truths, Vector
+from twinframe_columns.times import read_values as read_times
+from twinframe_columns.vectors import (
+    Constant,
+    Entities,
+    Mixed,
+    Numbers,
+    Texts,
+    Times,
+    Truths,
+    Vector,
+)
 
 
 def read_scalars(vector: Vector, count: int) -> list[Any]:
@@ -21,6 +31,8 @@ def read_scalars(vector: Vector, count: int) -> list[Any]:
             return blank(read_numbers(vector), vector.valid)
         case Texts():
             return blank(_read_texts(vector), vector.valid)
+        case Times():
+            return read_times(vector)
         case Truths():
             return blank(vector.true.tolist(), vector.known)
         case Mixed():

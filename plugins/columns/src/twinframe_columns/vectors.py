@@ -44,6 +44,32 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """What all texts of a column have in common: their schema, their signs and their offset."""
+
+    schema: str
+    template: str
+    clock: int
+    """Where the hours are."""
+    fraction: int
+    """Digits of a second's fraction."""
+    end: int
+    """Where what is the same in all begins: the offset, if any."""
+    offset: int
+    """Seconds east of UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Temporal values by the codes of their texts, which are ordered as the values are."""
+
+    codes: Codes
+    strings: Strings
+    layout: Layout
+    valid: Bools | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Truths:
     """Booleans; `known` None: none is null. What is not known is not true."""
 
@@ -73,7 +99,7 @@ class Entities:
     valid: Bools | None = None
 
 
-Vector: TypeAlias = Constant | Numbers | Texts | Truths | Mixed | Entities
+Vector: TypeAlias = Constant | Numbers | Texts | Times | Truths | Mixed | Entities
 
 NULL: Final = Constant(None)
 _MANY: Final = 1_000

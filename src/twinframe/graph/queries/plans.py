@@ -167,7 +167,7 @@ class _ExplainExecution(Execution):
     def __init__(self, execution: Execution) -> None:
         self.query = Query(execution.query.root, _COLUMNS)
         self.parts = execution.parts
-        self._explained = execution.query
+        self._execution = execution
 
     def run_json(
         self,
@@ -190,6 +190,8 @@ class _ExplainExecution(Execution):
     ) -> Iterator[Row]:
         """The one row as values."""
         del limits
+        chosen = self._execution.choose(session, parameters)
+        explained, parts = chosen.query, chosen.parts
         pushed: list[Value] = [
             {
                 "engine": part.engine,
@@ -197,10 +199,10 @@ class _ExplainExecution(Execution):
                 "statement": part.compiled.text,
                 "indexes": list(part.compiled.list_indexes(session, parameters)),
             }
-            for part in self.parts
+            for part in parts
         ]
-        operators: list[Value] = [*build_operators(self._explained.root, self.parts)]
-        yield render_query(self._explained), pushed, operators
+        operators: list[Value] = [*build_operators(explained.root, parts)]
+        yield render_query(explained), pushed, operators
 
 
 def build_operators(root: Operator, parts: Sequence[PushedPart]) -> list[dict[str, Value]]:

@@ -107,8 +107,19 @@ def compile_constant(expression: Expression) -> Callable[[Mapping[str, Value]], 
     Raises `LookupError` for one that reads a variable or the graph. The function raises
     `LimitExceeded` for one that takes more than a hundred thousand steps.
     """
+    evaluate = compile_in_run(expression)
+    return lambda parameters: evaluate(open_constant_run(parameters))
+
+
+def compile_in_run(expression: Expression) -> Callable[[Run], Value]:
+    """As `compile_constant`, for several expressions that see one clock: that of a common run."""
     evaluate = compile_expression(expression, Scope((), Plans(_refuse_plan, frozenset())))
-    return lambda parameters: evaluate((), Run(_BriefReader(_MANY), parameters, Limits()))
+    return lambda run: evaluate((), run)
+
+
+def open_constant_run(parameters: Mapping[str, Value]) -> Run:
+    """A run for what `compile_in_run` returns."""
+    return Run(_BriefReader(_MANY), parameters, Limits())
 
 
 def _refuse_plan(plan: Operator, outer: Scope) -> NoReturn:

@@ -15,7 +15,7 @@ from twinframe.errors import InvalidContinuationToken, LimitExceeded
 from twinframe.model.rendering import render_json, render_row
 from twinframe.model.values import Value
 from twinframe.query.algebra import Operator, Query, ResultShape
-from twinframe.query.engine import CompiledQuery, JsonRow
+from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow
 from twinframe.query.evaluate.engine import EvaluatorPlan
 from twinframe.query.evaluate.limits import Limits
 from twinframe.query.evaluate.run import Row
@@ -77,6 +77,11 @@ class Execution(ABC):
     ) -> Iterator[Row]:
         """Yield result rows as values in the order of the query's columns."""
 
+    def choose(self, session: GraphReader, parameters: Mapping[str, Value]) -> Execution:
+        """Return what would run now, where there are several."""
+        del session, parameters
+        return self
+
 
 class WholeExecution(Execution):
     """The store runs the whole query."""
@@ -109,6 +114,61 @@ class WholeExecution(Execution):
         self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
     ) -> Iterator[Row]:
         return self._compiled.run_rows(session, parameters)
+
+
+class PreferredExecution(Execution):
+    """An engine runs the whole query when it can, else `fallback` does.
+
+    NOTE: on the event loop only the engine does, which is bounded there.
+    """
+
+    is_whole = True
+
+    def __init__(self, preferred: WholeExecution, fallback: Execution) -> None:
+        self.query = fallback.query
+        self.parts = fallback.parts
+        self.short_seconds = preferred.short_seconds
+        self._preferred = preferred
+        self._fallback = fallback
+
+    @property
+    def resumable(self) -> bool:
+        return self._fallback.resumable
+
+    def run_json(
+        self,
+        session: GraphReader,
+        parameters: Mapping[str, Value],
+        limits: Limits,
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        if after is None:
+            try:
+                return self._preferred.run_json(session, parameters, limits, skip=skip, limit=limit)
+            except CannotRun:
+                if session.is_short and not self._fallback.is_whole:
+                    raise
+        return self._fallback.run_json(
+            session, parameters, limits, after=after, skip=skip, limit=limit
+        )
+
+    def run_rows(
+        self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
+    ) -> Iterator[Row]:
+        try:
+            return self._preferred.run_rows(session, parameters, limits)
+        except CannotRun:
+            return self._fallback.run_rows(session, parameters, limits)
+
+    def choose(self, session: GraphReader, parameters: Mapping[str, Value]) -> Execution:
+        """The engine's, if it names what it would use."""
+        (part,) = self._preferred.parts
+        if part.compiled.list_indexes(session, parameters):
+            return self._preferred
+        return self._fallback
 
 
 class EvaluatedExecution(Execution):

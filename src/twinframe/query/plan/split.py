@@ -37,10 +37,11 @@ from twinframe.query.evaluate.run import Row, Run
 from twinframe.query.plan.execution import (
     EvaluatedExecution,
     Execution,
+    PreferredExecution,
     PushedPart,
     WholeExecution,
 )
-from twinframe.query.plan.typed_members import TextEngine, move_typed_conditions
+from twinframe.query.plan.typed_members import TextEngine, move_typed_conditions, reads_as_text
 from twinframe.query.traversal import find_sources, rewrite_operators
 
 _MOST_TESTED = 20
@@ -58,10 +59,27 @@ def split(
 ) -> Execution:
     """Return how the query will be run. Only names and types of `parameters` matter.
 
-    With a `typing`, the engine gets nothing that reads a member with a type other than JSON's.
+    With a `typing`, the engine gets nothing that reads a member with a type other than JSON's,
+    unless it knows types and may always leave the query to what else runs it.
     """
     if engine is None:
         return EvaluatedExecution(query, compile_query(query, typing=typing))
+    found = _split(query, engine, parameters, typing)
+    if typing is None or reads_as_text(query.root, typing.names):
+        return found
+    try:
+        compiled = engine.compile_typed(query, parameters, typing)
+    except CannotRun:
+        return found
+    return PreferredExecution(WholeExecution(query, engine.name, compiled), found)
+
+
+def _split(
+    query: Query,
+    engine: QueryEngine,
+    parameters: Mapping[str, Value],
+    typing: MemberTyping | None,
+) -> Execution:
     whole = engine
     if typing is not None:
         whole = TextEngine(engine, typing.names, typing.declared, gives_results=True)

@@ -264,6 +264,11 @@ def _find_looked_at(key: Expression) -> frozenset[str]:
     return find_variables(key)
 
 
+def reads_as_text(root: Operator, names: frozenset[str]) -> bool:
+    """Return whether a whole query reads members of these names for nothing but their text."""
+    return find_typed_member(root, names, find_written(root)) is None
+
+
 def find_typed_member(
     root: Operator, names: frozenset[str], written: Written = MappingProxyType({})
 ) -> str | None:

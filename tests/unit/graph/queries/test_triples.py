@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE
 from twinframe.errors import (
     LimitExceeded,
     QueryTimeout,
@@ -137,7 +138,7 @@ def test_a_stream_gives_all_that_is_written(tmp_path: Path) -> None:
 def test_the_snapshot_ends_though_nobody_reads(tmp_path: Path) -> None:
     async def use(triples: Triples) -> None:
         stream = await triples.export_graph(TURTLE, Content.ALL)
-        assert await asyncio.to_thread(writer.ended.wait, 10)
+        assert await asyncio.to_thread(writer.ended.wait, PATIENCE)
         assert len(await read_all(stream)) == 50_000_000
 
     writer = Writer(lambda: (b"x" * 100_000 for _ in range(500)))
@@ -153,7 +154,7 @@ def test_a_stream_that_is_closed_ends_its_writing(tmp_path: Path) -> None:
         stream = await triples.export_graph(TURTLE, Content.ALL)
         assert await stream.read()
         await stream.close()
-        assert await asyncio.to_thread(writer.ended.wait, 10)
+        assert await asyncio.to_thread(writer.ended.wait, PATIENCE)
 
     writer = Writer(endless)
     run(use, tmp_path, writer)
@@ -206,7 +207,7 @@ def test_only_so_many_exports_run_at_once(tmp_path: Path) -> None:
 
     def wait() -> Iterator[bytes]:
         yield b"begun"
-        go.wait(120)
+        go.wait(PATIENCE)
 
     async def use(triples: Triples) -> None:
         first = await triples.export_graph(TURTLE, Content.ALL)
@@ -252,7 +253,7 @@ def test_a_query_that_cannot_be_stopped_is_answered_in_time_and_keeps_its_place(
                 return
         raise AssertionError("the place did not come back")
 
-    engine = Engine(lambda _write: go.wait(120) and None)
+    engine = Engine(lambda _write: go.wait(PATIENCE) and None)
     run(use, tmp_path, engine=engine, sparql={"timeout": 0.05, "at_once": 1})
 
 
@@ -284,7 +285,7 @@ def test_an_answer_that_nobody_waits_for_is_written_no_further(tmp_path: Path) -
     async def use(triples: Triples) -> None:
         stream = await triples.run_query(QUERY, ROWS_JSON)
         await stream.close()
-        assert await asyncio.to_thread(ended.wait, 10)
+        assert await asyncio.to_thread(ended.wait, PATIENCE)
 
     run(use, tmp_path, engine=Engine(write_on))
     assert [type(error) for error in seen] == [StreamClosed]

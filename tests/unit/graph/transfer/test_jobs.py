@@ -15,6 +15,7 @@ import orjson
 import pytest
 
 from tests.unit.graph.transfer.test_importing import File, whole
+from tests.waiting import PATIENCE
 from twinframe.errors import (
     DeleteJobNotFound,
     InvalidArgument,
@@ -480,7 +481,7 @@ class Gate:
         def hold(reader: FileReader) -> Any:
             if next(left, None) is None:
                 self.reached.set()
-                assert self.open.wait(120)
+                assert self.open.wait(PATIENCE)
             return read(reader)
 
         monkeypatch.setattr(FileReader, "read_chunk", hold)
@@ -495,7 +496,7 @@ def test_a_running_job_is_cancelled_and_goes_on_when_it_is_resumed(
         imports = worker.graph.import_jobs
         await imports.put_job("j", jobs.body(_many()))
         worker.background.start()
-        await asyncio.to_thread(gate.reached.wait, 30)
+        assert await asyncio.to_thread(gate.reached.wait, PATIENCE)
         assert _load(await imports.cancel_job("j"))["status"] == "cancelling"
         gate.open.set()
         cancelled = await worker.wait("j")
@@ -526,7 +527,7 @@ def test_a_job_whose_source_gives_nothing_is_cancelled_all_the_same(
     async def scenario(worker: Worker) -> dict[str, Any]:
         await worker.graph.import_jobs.put_job("j", light.body(_many()))
         worker.background.start()
-        await asyncio.to_thread(gate.reached.wait, 30)
+        assert await asyncio.to_thread(gate.reached.wait, PATIENCE)
         await worker.graph.import_jobs.cancel_job("j")
         done = await worker.wait("j")
         gate.open.set()
@@ -544,7 +545,7 @@ def test_a_source_that_changed_is_not_gone_on_with(
         imports = worker.graph.import_jobs
         await imports.put_job("j", jobs.body(_many()))
         worker.background.start()
-        await asyncio.to_thread(gate.reached.wait, 30)
+        assert await asyncio.to_thread(gate.reached.wait, PATIENCE)
         await imports.cancel_job("j")
         gate.open.set()
         await worker.wait("j")
@@ -565,7 +566,7 @@ def test_a_worker_that_stops_leaves_its_job_to_the_next(
     async def first(worker: Worker) -> None:
         await worker.graph.import_jobs.put_job("j", jobs.body(_many()))
         worker.background.start()
-        await asyncio.to_thread(gate.reached.wait, 30)
+        assert await asyncio.to_thread(gate.reached.wait, PATIENCE)
         gate.open.set()
 
     jobs.do(first)
@@ -585,7 +586,7 @@ def test_a_late_worker_stores_nothing_once_another_has_taken_over(
         late = Worker(jobs)
         late.background._leases.keep = _sleep  # type: ignore[assignment, method-assign]  # frozen
         late.background.start()
-        await asyncio.to_thread(gate.reached.wait, 30)
+        assert await asyncio.to_thread(gate.reached.wait, PATIENCE)
         before = await worker.read("j")
         assert before["status"] == "running"
         monkeypatch.undo()
