@@ -51,6 +51,16 @@ CONDITIONS = (
     *("a.s < c.s", "a.x = c.$dtId", "a.$metadata.$model = c.$metadata.$model", "a.m.k = 1"),
     *("is_defined(a.x)", "NOT is_defined(c.flag)", "is_primitive(c.m)", "is_null(a.flag)"),
     *("a.s + '!' = 'a!'", "abs(a.x) >= 1", "a.s =~ 'a.*'", "c.x / 2 > 1"),
+    *("any(v IN [1, 'a', c.x] WHERE a.x = v)", "all(v IN [a.x, c.y] WHERE v > 0)"),
+    *("none(v IN $list WHERE v = a.x)", "single(v IN [a.x, a.y, c.x] WHERE v > 0)"),
+    *("a.x IN [c.x, c.y, null]", "size([v IN [a.x, a.y, c.x] WHERE v > 0]) > 1"),
+    *("[a.x, c.x][1] > 0", "(['a'] + a.s)[1] = c.s", "a IN [c, null]", "a {.x, k: c.s}.k = 'a'"),
+    "EXISTS { MATCH (a)-[:has]->(y) MATCH (y)-[:feeds]-(z) WHERE z.x > a.x RETURN y }",
+    "COUNT { MATCH (a)-->(y) WITH DISTINCT y.s AS s RETURN s } > 1",
+    "EXISTS { MATCH (c)-->(y) WITH count(*) AS n WHERE n > 1 RETURN n }",
+    "COUNT { MATCH (a)-->(y) RETURN y.s AS s UNION MATCH (c)<--(y) RETURN y.s AS s } > 1",
+    "COUNT { MATCH (a)-->(y) RETURN y SKIP 1 LIMIT 1 } = 1",
+    "2 IN [(a)-->(y) WHERE y.x IS NOT NULL | y.x]",
 )
 RETURNS = (
     *("count(*) AS n", "count(*) AS n, count(a.x) AS m, count(DISTINCT c) AS k", "count(c) AS n"),
@@ -63,6 +73,18 @@ RETURNS = (
     *("c.$metadata.$model AS m, count(*) AS n", "a.$dtId AS a, COUNT { (a)-[:has]->() } AS n"),
     *("a.x AS x, c.x AS y, a.s AS s ORDER BY x, y DESC, s LIMIT 100", "toString(a.x) AS t"),
     *("CASE WHEN a.x > 1 THEN a.s ELSE c.x END AS v", "coalesce(a.x, c.s, 'none') AS v"),
+    *("size(collect(a.x)) AS n, size(collect(DISTINCT c.s)) AS m", "DISTINCT [a.x, c.y] AS l"),
+    *("a.s AS s, size([v IN collect(c.x) WHERE v > 0 | 1]) AS n", "[a.x, c.s] AS l, count(*) AS n"),
+    *("a.s AS s, any(v IN collect(c.x) WHERE v > 1) AS v", "head(collect(a.x)) IS NULL AS h"),
+    *("a.x AS x, all(v IN collect(c.x) WHERE v > 0) AS v", "a.x AS x, a.x IN collect(c.x) AS v"),
+    *("{k: a.x, l: [a.x, c.s]} AS m", "a {.x, .s, c} AS m", "[a, c][1].s AS s, [[a.x], []] AS l"),
+    *(
+        "a.$dtId AS i, reduce(t = 0, v IN [a.x, c.x] | t + v) AS t",
+        "a {.x, n: 1} AS m, count(*) AS n",
+    ),
+    *("size([a.x] + [c.x, c.s]) AS n, ([a.x, c.x] + a.s)[2] AS v", "[a.x, c.x, a.s][..2] AS l"),
+    *("reverse([a.x, c.s]) AS l, last(tail([a.x, c.s])) AS v", "[a.x, c.x][size(a.s)] AS v"),
+    *("a.$dtId AS i, size([(a)-[:has]->(z) WHERE z.x > c.x | z.s]) AS n", "collect(null) AS l"),
 )
 ENDS = (
     *(("MATCH {p} WHERE {c} RETURN {r}",) * 4),
@@ -75,9 +97,34 @@ ENDS = (
     "MATCH (a) OPTIONAL MATCH (a)-[:has]->(b) OPTIONAL MATCH (b)-[z]-(c) RETURN {r}",
     "MATCH {p} WITH a, c, count(*) AS w WHERE w > 1 OR {c} RETURN {r}",
     "UNWIND $list AS u MATCH {p} WHERE a.x = u AND {c} RETURN {r}",
+    "UNWIND $maps AS u MATCH {p} WHERE a.x = u.x AND {c} WITH a, c, u.k AS k RETURN {r}",
+    "MATCH {p} WITH a, collect(c) AS l UNWIND l AS c WITH a, c WHERE {c} RETURN {r}",
+    "MATCH {p} WITH a, collect(DISTINCT c) AS l WHERE size(l) > 1 UNWIND l AS c RETURN {r}",
+    "MATCH {p} WITH a, c ORDER BY c.$dtId WITH a, collect(c)[..2] AS l UNWIND l AS c RETURN {r}",
+    (
+        "MATCH {p} WHERE {c} CALL {{ WITH a MATCH (a)-->(e) RETURN count(e) AS k, max(e.x) AS j }}"
+        " WITH a, c, k, j WHERE k > 1 OR j > 1 RETURN {r}"
+    ),
+    (
+        "MATCH {p} CALL {{ WITH c MATCH (c)-->(e) WHERE e.x > 0 RETURN e"
+        " ORDER BY e.$dtId DESC LIMIT 1 }} WITH a, e AS c WHERE {c} RETURN {r}"
+    ),
+    (
+        "MATCH (a) CALL {{ WITH a MATCH (a)-->(c) RETURN c"
+        " UNION ALL WITH a MATCH (a)<--(c) RETURN c }} WITH a, c WHERE {c} RETURN {r}"
+    ),
+    (
+        "MATCH (a) CALL {{ WITH a OPTIONAL MATCH (a)-[:has]->(c) RETURN c, count(*) AS n }}"
+        " WITH a, c, n WHERE n > 1 OR {c} RETURN {r}"
+    ),
+    "MATCH (a) CALL {{ MATCH (c:Room) RETURN collect(c) AS l }} WITH a, l UNWIND l AS c RETURN {r}",
     "MATCH {p} WHERE {c} RETURN {r} UNION ALL MATCH (a)-->(c) RETURN {r}",
 )
-PARAMETERS = {"texts": ["a", "é", "none"], "list": [1, 1.5, "a", None, 1]}
+PARAMETERS = {
+    "texts": ["a", "é", "none"],
+    "list": [1, 1.5, "a", None, 1],
+    "maps": [{"x": 1, "k": 1}, {"x": 2}, None, {"k": 1, "x": None}],
+}
 
 SETTINGS = {
     "as it is": {},

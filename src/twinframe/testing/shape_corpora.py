@@ -100,7 +100,8 @@ PROJECTIONS = (
         "MATCH (t) RETURN t.$dtId AS i, t {<e>} AS m",
         "MATCH (t) OPTIONAL MATCH (t)-[r:has]->(b) WITH r AS t RETURN t {<e>} AS m",
         "MATCH (t) WITH t, t {<e>} AS m WHERE m.x = 1 OR m.k IS NULL RETURN m, keys(m) AS k",
-        "MATCH (t) WHERE t.s > 'b' RETURN collect(t {<e>}) AS l, count(t {<e>}) AS n",
+        "MATCH (t) WHERE t.s > 'b' WITH t ORDER BY t.$dtId"
+        " RETURN collect(t {<e>}) AS l, count(t {<e>}) AS n",
         "MATCH (a) OPTIONAL MATCH (a)-->(t:Room) RETURN a.$dtId AS i, t {<e>} AS m",
         "UNWIND [{x: 1, s: [2], $dtId: 'a'}, null] AS t RETURN t {<e>} AS m, t {<e>}.x AS y",
         "MATCH (u) WITH u.m AS t, u RETURN u.$dtId AS i, t {<e>} AS m",

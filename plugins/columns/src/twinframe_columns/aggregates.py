@@ -12,13 +12,16 @@ from twinframe.query.algebra import AggregateKind
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.arithmetic import check_numbers
-from twinframe_columns.frame import MOST_ROWS, Frame, take
+from twinframe_columns.frame import MOST_ROWS, Frame
 from twinframe_columns.grouping import Groups, keep_distinct
 from twinframe_columns.kinds import Bools, Floats, Integers
 from twinframe_columns.merging import merge
 from twinframe_columns.vectors import (
     NULL,
     Constant,
+    Entities,
+    Lists,
+    Maps,
     Mixed,
     Numbers,
     Texts,
@@ -27,6 +30,7 @@ from twinframe_columns.vectors import (
     Vector,
     is_plain_number,
     simplify,
+    take,
 )
 from twinframe_columns.weights import add_up, count_weighted
 
@@ -49,7 +53,10 @@ def aggregate(
     is_count = distinct and kind is AggregateKind.COUNT
     if is_count and own.count == 1 and isinstance(vector, Numbers):
         return Numbers(np.array([len(np.unique(vector.data))], np.float64), True)
-    if distinct and kind not in (AggregateKind.MIN, AggregateKind.MAX):
+    if distinct and kind is AggregateKind.COLLECT:
+        own, vector = keep_distinct(own, vector, in_order=True)
+        weights = None
+    elif distinct and kind not in (AggregateKind.MIN, AggregateKind.MAX):
         own, vector = keep_distinct(own, vector)
         weights = None
     match kind:
@@ -62,6 +69,8 @@ def aggregate(
         case AggregateKind.MIN | AggregateKind.MAX:
             is_greatest = kind is AggregateKind.MAX
             return _find_extreme(own, vector, is_greatest=is_greatest)
+        case AggregateKind.COLLECT:
+            return _collect(own, vector, weights)
         case AggregateKind.STDEV | AggregateKind.STDEVP:
             return _deviate(own, vector, weights, is_sample=kind is AggregateKind.STDEV)
         case _:
@@ -91,6 +100,12 @@ def _drop_valid(vector: Vector) -> Vector:
             return Times(vector.codes, vector.strings, vector.layout)
         case Truths():
             return Truths(vector.true)
+        case Lists():
+            return Lists(vector.starts, vector.sizes, vector.items)
+        case Maps():
+            return Maps(vector.members, None, vector.is_partial)
+        case Entities():
+            return Entities(vector.rows, vector.edges)
         case _:
             return vector
 
@@ -116,6 +131,21 @@ def _find_present(vector: Vector, count: int) -> Bools | None:
             return present
         case _:
             return vector.valid
+
+
+def _collect(groups: Groups, vector: Vector, weights: Integers | None) -> Vector:
+    """Make a list of the values of each group, in the order of the rows."""
+    members = groups.members
+    order: Integers = np.arange(len(members))
+    if weights is not None:
+        if add_up(weights) > MOST_ROWS:
+            raise CannotRun("More rows than are held at once.")
+        order = np.repeat(order, weights)
+        members = members[order]
+    if groups.count > 1:
+        order = order[np.argsort(members, kind="stable")]
+    sizes = np.bincount(members, minlength=groups.count)
+    return Lists(np.cumsum(sizes) - sizes, sizes, take(vector, order.astype(np.int32)))
 
 
 # --- sums ---------------------------------------------------------------------------------------

@@ -16,10 +16,15 @@ from twinframe.query.algebra import (
     Expression,
     FunctionCall,
     HasLabels,
+    ListComprehension,
     ListExpression,
     Literal,
+    MapExpression,
     Parameter,
     Property,
+    Quantifier,
+    Reduce,
+    Slice,
     Subplan,
     Subscript,
     Unary,
@@ -32,16 +37,19 @@ from twinframe.query.evaluate.constants import compile_in_run
 from twinframe.query.traversal import walk_expressions
 from twinframe_columns.arithmetic import calculate
 from twinframe_columns.comparing import compare, test_in, test_text
-from twinframe_columns.frame import Frame, Run, take
+from twinframe_columns.frame import Frame, Run
 from twinframe_columns.functions import compile_call
 from twinframe_columns.kinds import Bools
+from twinframe_columns.lists import concatenate, is_list, test_membership
 from twinframe_columns.members import may_be_null, read_member, test_labels
-from twinframe_columns.merging import merge
+from twinframe_columns.merging import merge, read_lists
+from twinframe_columns.nesting import compile_nested
 from twinframe_columns.rowwise import apply_to_rows, is_random
 from twinframe_columns.vectors import (
     NULL,
     Constant,
     Entities,
+    Maps,
     Numbers,
     Truths,
     Vector,
@@ -53,6 +61,7 @@ from twinframe_columns.vectors import (
     negate,
     read_truths,
     simplify,
+    take,
 )
 
 Evaluate: TypeAlias = Callable[[Run, Frame], Vector]
@@ -95,6 +104,16 @@ class ExpressionCompiler:
                 return _compile_constant(expression)
             case Property() | Subscript(index=Literal(value=str())):
                 return self._compile_member(expression)
+            case (
+                ListExpression()
+                | MapExpression()
+                | Subscript()
+                | Slice()
+                | ListComprehension()
+                | Quantifier()
+                | Reduce()
+            ):
+                return compile_nested(expression, self.compile)
             case Unary():
                 return self._compile_unary(expression)
             case Binary():
@@ -124,7 +143,9 @@ class ExpressionCompiler:
         def test(run: Run, frame: Frame) -> Vector:
             nulls = is_null(member(run, frame), frame.count)
             vector = owner(run, frame) if path and nulls.any() else NULL
-            if isinstance(vector, Entities) and may_be_null(run, vector, path):
+            if vector != NULL and (
+                not isinstance(vector, Entities) or may_be_null(run, vector, path)
+            ):
                 raise CannotRun("A member that may be null or missing.")
             return Truths(~nulls)
 
@@ -136,11 +157,14 @@ class ExpressionCompiler:
 
         def read(run: Run, frame: Frame) -> Vector:
             vector = evaluate(run, frame)
-            if vector == NULL:
-                return NULL
+            rest = path
+            while rest and isinstance(vector, Maps | Constant) and vector != NULL:
+                vector, rest = _read_key(vector, rest[0], frame.count), rest[1:]
+            if vector == NULL or not rest:
+                return vector
             if not isinstance(vector, Entities):
                 raise CannotRun("A member of a value.")
-            return read_member(run, vector, path)
+            return read_member(run, vector, rest)
 
         return read
 
@@ -177,9 +201,7 @@ class ExpressionCompiler:
         if operator in _TEXT_TESTS:
             return _compile_text_test(expression, left, right)
         if operator is BinaryOperator.IN:
-            return lambda run, frame: test_in(
-                left(run, frame), _read_constant(right(run, frame)), frame.count
-            )
+            return _compile_membership(left, right)
         if operator in _ARITHMETIC:
             return _compile_arithmetic(expression, left, right)
         return apply_to_rows(expression, (left, right))
@@ -224,6 +246,19 @@ def find_path(expression: Expression) -> tuple[Expression, tuple[str, ...]]:
             case _:
                 return expression, path
         expression, path = outer, (key, *path)
+
+
+def _read_key(vector: Maps | Constant, key: str, count: int) -> Vector:
+    """Return the values of a key; null of null, and where there is no such key."""
+    if isinstance(vector, Constant):
+        if not isinstance(vector.value, dict):
+            raise CannotRun("A member of a value.")
+        return Constant(vector.value.get(key))
+    found = vector.members.get(key, NULL)
+    if vector.valid is None:
+        return found
+    rows = np.flatnonzero(vector.valid).astype(np.int32)
+    return merge([(rows, take(found, rows))], count)
 
 
 def _is_constant(expression: Expression) -> bool:
@@ -309,6 +344,8 @@ def _compile_arithmetic(expression: Binary, left: Evaluate, right: Evaluate) -> 
 
     def evaluate(run: Run, frame: Frame) -> Vector:
         one, other = simplify(left(run, frame)), simplify(right(run, frame))
+        if expression.operator is BinaryOperator.ADD and (is_list(one) or is_list(other)):
+            return concatenate(one, other, frame.count)
         if _is_number(one) and _is_number(other):
             return calculate(expression.operator, one, other, frame.count)
         return in_general(run, frame)
@@ -328,10 +365,14 @@ def _check_number(vector: Vector) -> Vector:
     return vector
 
 
-def _read_constant(vector: Vector) -> object:
-    if not isinstance(vector, Constant):
-        raise CannotRun("A test against what differs from row to row.")
-    return vector.value
+def _compile_membership(left: Evaluate, right: Evaluate) -> Evaluate:
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        item, items = left(run, frame), right(run, frame)
+        if isinstance(items, Constant):
+            return test_in(item, items.value, frame.count)
+        return test_membership(item, read_lists(items, frame.count))
+
+    return evaluate
 
 
 def is_safe(expression: Expression) -> bool:

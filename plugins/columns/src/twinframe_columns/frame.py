@@ -18,16 +18,7 @@ from twinframe_columns.kinds import Bools, Integers, Rows
 from twinframe_columns.merging import merge
 from twinframe_columns.projection import Projection
 from twinframe_columns.schemas import MemberSchemas
-from twinframe_columns.vectors import (
-    Constant,
-    Entities,
-    Mixed,
-    Numbers,
-    Texts,
-    Times,
-    Truths,
-    Vector,
-)
+from twinframe_columns.vectors import Constant, Vector, take
 
 MOST_ROWS: Final = 8_000_000
 """Rows of a frame; a query that needs more is left to an engine that holds fewer at a time."""
@@ -38,13 +29,17 @@ _FEW_ROWS: Final = 100_000
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a query: the state it sees, and the values of its parameters."""
+    """One run of a query: the state it sees, and the values of its parameters.
+
+    `argument` has the rows for which a plan inside of the query is run.
+    """
 
     projection: Projection
     reader: GraphReader
     parameters: Mapping[str, Value]
     schemas: MemberSchemas | None = None
     """Those of members that are read as temporal values; None: all are read as JSON."""
+    argument: Frame | None = None
 
     @cached_property
     def constants(self) -> EvaluatorRun:
@@ -79,49 +74,6 @@ class Frame:
             {name: take(vector, places) for name, vector in self.variables.items()},
             None if self.weights is None else self.weights[places],
         )
-
-
-def take(vector: Vector, picked: Rows | slice) -> Vector:
-    """Return the picked values."""
-    match vector:
-        case Constant():
-            return vector
-        case Numbers():
-            whole = vector.is_integer
-            return Numbers(
-                vector.data[picked],
-                whole if isinstance(whole, bool) else whole[picked],
-                _pick(vector.valid, picked),
-            )
-        case Texts():
-            return Texts(vector.codes[picked], vector.strings, _pick(vector.valid, picked))
-        case Times():
-            valid = _pick(vector.valid, picked)
-            return Times(vector.codes[picked], vector.strings, vector.layout, valid)
-        case Truths():
-            return Truths(vector.true[picked], _pick(vector.known, picked))
-        case Mixed():
-            return Mixed(
-                vector.kinds[picked],
-                None if vector.numbers is None else vector.numbers[picked],
-                None if vector.codes is None else vector.codes[picked],
-                vector.strings,
-            )
-        case Entities():
-            rows = vector.rows
-            rows = _pick_slice(rows, picked) if isinstance(rows, slice) else rows[picked]
-            return Entities(rows, vector.edges, _pick(vector.valid, picked))
-
-
-def _pick(flags: Bools | None, picked: Rows | slice) -> Bools | None:
-    return None if flags is None else flags[picked]
-
-
-def _pick_slice(rows: slice, picked: Rows | slice) -> slice | Rows:
-    if isinstance(picked, slice):
-        inner = range(rows.start, rows.stop)[picked]
-        return slice(inner.start, inner.stop) if inner.step == 1 else np.array(inner, np.int32)
-    return (picked + np.int32(rows.start)).astype(np.int32, copy=False)
 
 
 def concatenate(frames: Sequence[Frame]) -> Frame:

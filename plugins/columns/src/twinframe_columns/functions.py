@@ -7,19 +7,22 @@ from typing import Final
 
 import numpy as np
 
-from twinframe.query.algebra import FunctionCall
+from twinframe.query.algebra import MAP_PROJECTION, FunctionCall
 from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.functions.digitaltwins import holds_model
 from twinframe_columns import kinds as k
 from twinframe_columns.arithmetic import apply_function
 from twinframe_columns.frame import Frame, Run
+from twinframe_columns.lists import OF_LISTS, is_list
 from twinframe_columns.members import read_end, read_ids, read_type, test_models
-from twinframe_columns.merging import merge
+from twinframe_columns.merging import merge, read_lists
 from twinframe_columns.rowwise import Evaluate, apply_to_rows
 from twinframe_columns.vectors import (
     NULL,
     Constant,
     Entities,
+    Lists,
+    Maps,
     Mixed,
     Numbers,
     Texts,
@@ -79,6 +82,10 @@ def compile_call(
             return _compile_null_test(presences[0])
         case "is_primitive", [one]:
             return _compile_primitive(one, presences[0])
+        case _ if name == MAP_PROJECTION and len(arguments) == 2:  # without .*
+            return _compile_map_projection(*arguments)
+        case _ if name in OF_LISTS and len(arguments) == 1:
+            return _compile_list_call(call, arguments)
         case _ if name in _OF_KINDS and len(arguments) == 1:
             return _compile_kind_test(arguments[0], _OF_KINDS[name])
         case _ if name in _OF_ENTITIES and len(arguments) == 1:
@@ -87,6 +94,37 @@ def compile_call(
             return _compile_rowwise(call, arguments)
         case _:
             raise CannotRun(f"The function {name} in columns.")
+
+
+def _compile_map_projection(subject: Evaluate, entries: Evaluate) -> Evaluate:
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        owner = subject(run, frame)
+        is_map = isinstance(owner, Constant) and isinstance(owner.value, dict)
+        if owner != NULL and not is_map and not isinstance(owner, Entities | Maps):
+            raise CannotRun("A map projection of a value.")
+        nulls = is_null(owner, frame.count)
+        found = entries(run, frame)
+        if isinstance(found, Constant) and isinstance(found.value, dict):
+            found = Maps({name: Constant(one) for name, one in found.value.items()})
+        if not isinstance(found, Maps):
+            raise CannotRun("A map that is none.")
+        return Maps(found.members, ~nulls if nulls.any() else None)
+
+    return evaluate
+
+
+def _compile_list_call(call: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluate:
+    """Compile a function of lists, some of which are functions of texts too."""
+    name, (only,) = call.name, arguments
+    in_general = _compile_rowwise(call, arguments) if name in _ROWWISE else None
+
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        vector = only(run, frame)
+        if in_general is not None and not is_list(vector):
+            return in_general(run, frame)
+        return OF_LISTS[name](read_lists(vector, frame.count))
+
+    return evaluate
 
 
 def _compile_rowwise(call: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluate:
@@ -181,7 +219,9 @@ def _test_kinds(vector: Vector, wanted: tuple[int, ...], count: int) -> k.Bools:
             held = k.STRING
         case Truths():
             held = k.TRUE
-        case Entities():
+        case Maps():
+            held = k.MAP
+        case Entities() | Lists():
             return np.zeros(count, np.bool_)
         case Times():
             raise CannotRun("The type of a time.")

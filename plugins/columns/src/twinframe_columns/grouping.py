@@ -11,11 +11,14 @@ import numpy as np
 
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
-from twinframe_columns.frame import Frame, take
+from twinframe_columns.frame import Frame
 from twinframe_columns.kinds import Bools, Integers, Rows
+from twinframe_columns.merging import list_items, measure_items
 from twinframe_columns.vectors import (
     Constant,
     Entities,
+    Lists,
+    Maps,
     Mixed,
     Numbers,
     Texts,
@@ -24,12 +27,16 @@ from twinframe_columns.vectors import (
     Vector,
     read_rows,
     simplify,
+    take,
 )
 
 _WIDEST: Final = 4
 """Codes of groups for each row, up to which groups are counted in a table and not sorted."""
 
 _PART: Final = 16_384
+
+_LONGEST: Final = 100
+"""Items of lists that are numbered place by place."""
 
 
 class Groups:
@@ -116,6 +123,12 @@ def encode(vector: Vector, count: int, *, is_equality: bool = False) -> Encoded:
             return _encode_numbers(vector, count, is_equality=is_equality)
         case Mixed():
             return _encode_mixed(vector, count, is_equality=is_equality)
+        case Lists() | Maps() if is_equality:
+            raise CannotRun("An equality of lists or maps.")
+        case Lists():
+            return _encode_lists(vector, count)
+        case Maps():
+            return _encode_maps(vector, count)
 
 
 def _set_null(codes: Integers | Rows, valid: Bools | None, size: int) -> Encoded:
@@ -167,6 +180,32 @@ def _encode_mixed(vector: Mixed, count: int, *, is_equality: bool) -> Encoded:
     return Encoded(codes, size)
 
 
+def _encode_lists(vector: Lists, count: int) -> Encoded:
+    """Number lists place by place, so that those are equal whose items all are."""
+    longest = int(vector.sizes.max()) if count else 0
+    if longest > _LONGEST:
+        raise CannotRun("Groups by long lists.")
+    total = measure_items(vector)
+    items = encode(list_items(vector), total)
+    starts = np.cumsum(vector.sizes) - vector.sizes
+    joined = _set_null(vector.sizes, vector.valid, longest + 1)
+    for at in range(longest):
+        is_there = vector.sizes > at
+        codes = np.zeros(count, np.int64)
+        codes[is_there] = items.codes[starts[is_there] + at]
+        joined = join(joined, Encoded(codes, items.size))
+    return joined
+
+
+def _encode_maps(vector: Maps, count: int) -> Encoded:
+    if vector.is_partial:
+        raise CannotRun("Groups by maps with different keys.")
+    joined = _set_null(np.zeros(count, np.int64), vector.valid, 1)
+    for one in vector.members.values():
+        joined = join(joined, encode(one, count))
+    return joined
+
+
 def join(left: Encoded, right: Encoded) -> Encoded:
     """Return a number for each pair."""
     count = len(left.codes)
@@ -182,13 +221,18 @@ def _narrow(encoded: Encoded, count: int) -> Encoded:
     return Encoded(inverse.astype(np.int64), max(1, len(values)))
 
 
-def keep_distinct(groups: Groups, vector: Vector) -> tuple[Groups, Vector]:
-    """Return one row for each distinct value of each group."""
+def keep_distinct(
+    groups: Groups, vector: Vector, *, in_order: bool = False
+) -> tuple[Groups, Vector]:
+    """Return one row for each distinct value of each group; with `in_order` the first."""
     count = len(groups.members)
     codes = join(Encoded(groups.members, max(1, groups.count)), encode(vector, count))
     codes = _narrow(codes, count)
-    firsts = find_firsts(codes.codes, codes.size, count)
-    firsts = firsts[firsts >= 0]
+    if in_order:
+        firsts = np.sort(np.unique(codes.codes, return_index=True)[1])
+    else:
+        firsts = find_firsts(codes.codes, codes.size, count)
+        firsts = firsts[firsts >= 0]
     return (
         Groups(groups.count, groups.members[firsts], groups.firsts),
         take(vector, firsts.astype(np.int32)),

@@ -9,12 +9,12 @@ import numpy as np
 
 from twinframe.query.engine import CannotRun
 from twinframe_columns.counting import count_frame
-from twinframe_columns.frame import Frame, Run, take
+from twinframe_columns.frame import Frame, Run
 from twinframe_columns.grouping import encode
 from twinframe_columns.kinds import Integers, Rows
 from twinframe_columns.merging import merge
 from twinframe_columns.problem import JointCondition, Side
-from twinframe_columns.vectors import Entities, Vector, is_null
+from twinframe_columns.vectors import Entities, Vector, is_null, take
 from twinframe_columns.weights import multiply
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from twinframe_columns.vectors import (
     NULL,
     Constant,
     Entities,
+    Lists,
+    Maps,
     Mixed,
     Numbers,
     Texts,
@@ -24,11 +26,20 @@ from twinframe_columns.vectors import (
     Vector,
     narrow,
     read_rows,
+    take,
 )
+
+MOST_ITEMS: Final = 8_000_000
+"""Items of the lists of a frame."""
 
 
 def build_vector(values: Sequence[Any]) -> Vector:
-    """Build the vector of these values of Python: null, booleans, numbers and texts."""
+    """Build the vector of these values of Python: scalars, lists, maps, and null."""
+    types = set(map(type, values)) - {type(None)}
+    if types == {list}:
+        return _build_lists(values)
+    if types == {dict}:
+        return _build_maps(values)
     kinds = np.zeros(len(values), np.uint8)
     numbers = np.zeros(len(values), np.float64)
     codes = np.zeros(len(values), np.int32)
@@ -42,6 +53,24 @@ def build_vector(values: Sequence[Any]) -> Vector:
             numbers[at] = value
     strings, ranks = sort_texts(list(texts))
     return narrow(Mixed(kinds, numbers, ranks[codes] if texts else None, strings))
+
+
+def _build_lists(values: Sequence[list[Any] | None]) -> Lists:
+    sizes = np.array([len(one or ()) for one in values], np.int64)
+    items = build_vector([item for one in values for item in one or ()])
+    valid = np.array([one is not None for one in values], np.bool_)
+    return Lists(np.cumsum(sizes) - sizes, sizes, items, None if valid.all() else valid)
+
+
+def _build_maps(values: Sequence[dict[str, Any] | None]) -> Maps:
+    present = [one for one in values if one is not None]
+    names = list(dict.fromkeys(name for one in present for name in one))
+    valid = np.array([one is not None for one in values], np.bool_)
+    return Maps(
+        {name: build_vector([one and one.get(name) for one in values]) for name in names},
+        None if valid.all() else valid,
+        is_partial=any(list(one) != names for one in present),
+    )
 
 
 def find_scalar_kind(value: Any) -> int:
@@ -92,8 +121,8 @@ def widen(vector: Vector, count: int) -> Mixed:
             if vector.known is not None:
                 kinds[~vector.known] = k.NULL
             return Mixed(kinds, None, None, None)
-        case Entities() | Times():
-            raise CannotRun("Twins, relationships or times beside other values.")
+        case Entities() | Times() | Lists() | Maps():
+            raise CannotRun("Twins, relationships, times, lists or maps beside other values.")
     if vector.valid is not None:
         kinds[~vector.valid] = k.NULL
     if isinstance(vector, Texts):
@@ -112,6 +141,15 @@ def merge(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector
         return _merge_entities(parts, count)
     if any(isinstance(vector, Times) for _, vector in parts):
         return _merge_times(parts, count)
+    if any(isinstance(vector, Lists) for _, vector in parts):
+        return _merge_lists(parts, count)
+    if any(isinstance(vector, Maps) for _, vector in parts):
+        return _merge_maps(parts, count)
+    if any(
+        isinstance(vector, Constant) and isinstance(vector.value, list | dict)
+        for _, vector in parts
+    ):
+        return merge([(places, _spread(vector, len(places))) for places, vector in parts], count)
     widened = [(places, widen(vector, len(places))) for places, vector in parts]
     kinds = np.zeros(count, np.uint8)
     numbers = codes = None
@@ -157,6 +195,82 @@ def _merge_entities(parts: Sequence[tuple[Rows | Integers, Vector]], count: int)
     if len(edges) > 1:
         raise CannotRun("Relationships of several types from several parts.")
     return Entities(rows, edges.pop(), None if valid.all() else valid)
+
+
+def _spread(vector: Vector, count: int) -> Vector:
+    """Return a constant list or map as the lists or maps of so many rows."""
+    if not isinstance(vector, Constant) or not isinstance(vector.value, list | dict):
+        return vector
+    found = build_vector([vector.value])
+    assert isinstance(found, Lists | Maps)  # noqa: S101  # of a list or map
+    if isinstance(found, Maps):
+        return Maps({name: Constant(one) for name, one in dict(vector.value).items()})
+    return Lists(np.zeros(count, np.int64), np.full(count, found.sizes[0]), found.items)
+
+
+def _merge_lists(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector:
+    starts, sizes = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    valid = np.zeros(count, np.bool_)
+    inner: list[tuple[Integers, Vector]] = []
+    base = 0
+    for places, vector in parts:
+        lists = read_lists(vector, len(places))
+        total = measure_items(lists)
+        sizes[places] = lists.sizes
+        starts[places] = np.cumsum(lists.sizes) - lists.sizes + base
+        valid[places] = True if lists.valid is None else lists.valid
+        inner.append((np.arange(base, base + total), list_items(lists)))
+        base += total
+    return Lists(starts, sizes, merge(inner, base), None if valid.all() else valid)
+
+
+def _merge_maps(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector:
+    spread = [(places, _spread(vector, len(places))) for places, vector in parts]
+    valid = np.zeros(count, np.bool_)
+    names: list[list[str]] = []
+    for places, vector in spread:
+        if not isinstance(vector, Maps):
+            raise CannotRun("Maps beside other values.")
+        valid[places] = True if vector.valid is None else vector.valid
+        names.append(list(vector.members))
+    if any(one != names[0] for one in names):
+        raise CannotRun("Maps with different keys.")
+    members = {
+        name: merge([(at, one.members[name]) for at, one in spread if isinstance(one, Maps)], count)
+        for name in names[0]
+    }
+    is_partial = any(isinstance(one, Maps) and one.is_partial for _, one in spread)
+    return Maps(members, None if valid.all() else valid, is_partial)
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+
+def read_lists(vector: Vector, count: int) -> Lists:
+    """Return the vector as lists; a value of another type would be an error."""
+    if vector == NULL:
+        none = np.zeros(count, np.int64)
+        return Lists(none, none, NULL, np.zeros(count, np.bool_))
+    found = _spread(vector, count)
+    if not isinstance(found, Lists):
+        raise CannotRun("A list operation on what is no list.")
+    return found
+
+
+def measure_items(lists: Lists) -> int:
+    """Return the number of items of all rows; raise `CannotRun` for too many."""
+    total = int(lists.sizes.sum())
+    if total > MOST_ITEMS:
+        raise CannotRun("More items than are held at once.")
+    return total
+
+
+def list_items(lists: Lists) -> Vector:
+    """Return the items of all rows, one row after the other."""
+    total = measure_items(lists)
+    ends = np.cumsum(lists.sizes)
+    picked = np.repeat(lists.starts - (ends - lists.sizes), lists.sizes) + np.arange(total)
+    return take(lists.items, picked.astype(np.int32))
 
 
 def unify(parts: Sequence[Mixed]) -> tuple[Strings | None, list[Codes | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from twinframe.query.algebra import (
     Aggregate,
     AggregateCall,
     AggregateKind,
+    Apply,
+    Argument,
     Distinct,
     Expression,
     Filter,
@@ -30,39 +32,55 @@ from twinframe.query.algebra import (
     Variable,
 )
 from twinframe.query.engine import CannotRun
-from twinframe.query.evaluate.analysis import find_pattern_variables, find_scope, find_variables
+from twinframe.query.evaluate.analysis import (
+    find_arguments,
+    find_pattern_variables,
+    find_scope,
+    find_variables,
+)
 from twinframe_columns.aggregates import aggregate, find_percentile
 from twinframe_columns.expressions import Evaluate, ExpressionCompiler, is_safe
-from twinframe_columns.frame import Frame, Run, concatenate, take, unfold
+from twinframe_columns.frame import Frame, Run, concatenate, unfold
 from twinframe_columns.grouping import Groups, group
+from twinframe_columns.lists import find_owners, unwind
 from twinframe_columns.members import read_member
-from twinframe_columns.merging import build_vector
+from twinframe_columns.merging import list_items
 from twinframe_columns.ordering import find_order
 from twinframe_columns.patterns import PatternMatcher, drop
 from twinframe_columns.projection import ID
 from twinframe_columns.subplans import (
     INDEX,
+    Execute,
+    compile_apply,
     compile_subplan,
     count_found,
+    keep_range,
     name_presence,
     number_rows,
+    read_index,
 )
-from twinframe_columns.vectors import Constant, Entities, Truths, Vector, read_rows
+from twinframe_columns.vectors import Constant, Entities, Truths, Vector, take
 from twinframe_columns.weights import multiply
 
-Execute: TypeAlias = Callable[[Run], Frame]
+_ROW: Final = " row"
+"""The number of the row to which an optional match belongs."""
 
 _PERCENTILES: Final = (AggregateKind.PERCENTILE_CONT, AggregateKind.PERCENTILE_DISC)
 
 
 class PlanCompiler:
-    """Compiles an operator and all below it."""
+    """Compiles an operator and all below it; with `is_inner` for each row of an argument."""
+
+    def __init__(self, *, is_inner: bool = False) -> None:
+        self._is_inner = is_inner
+        self._marks = frozenset((INDEX,)) if is_inner else frozenset[str]()
 
     def compile(self, operator: Operator, needed: frozenset[str]) -> Execute:
         """Return the function for the rows of an operator, with the variables `needed` at least."""
+        needed |= self._marks
         match operator:
-            case Unit():
-                return lambda _run: Frame(1, {})
+            case Unit() | Argument():
+                return self._compile_leaf(operator, needed)
             case Match():
                 return self._compile_match(operator, needed)
             case Filter():
@@ -77,6 +95,8 @@ class PlanCompiler:
                 return self._compile_limit(source, count, needed)
             case Skip(source=source, count=count):
                 below, number = self.compile(source, needed), _compile_count(count)
+                if self._is_inner:
+                    return lambda run: keep_range(below(run), number(run), None)
                 return lambda run: unfold(below(run)).take(slice(number(run), None))
             case Sort():
                 return self._compile_sort(operator, needed, None)
@@ -84,8 +104,24 @@ class PlanCompiler:
                 return self._compile_unwind(operator, needed)
             case Union():
                 return self._compile_union(operator, needed)
-            case _:
-                raise CannotRun(f"{type(operator).__name__} in columns.")
+            case Apply(source=source, plan=plan):
+                names = frozenset(find_scope(source)) - frozenset(find_scope(plan))
+                below = self.compile(source, (needed & names) | find_arguments(plan))
+                return compile_apply(operator, below, _compile_inner, needed)
+
+    def _compile_leaf(self, operator: Unit | Argument, needed: frozenset[str]) -> Execute:
+        if not self._is_inner:
+            return lambda _run: Frame(1, {})
+
+        def read(run: Run) -> Frame:
+            frame = run.argument
+            assert frame is not None  # noqa: S101  # as it is run for each row
+            return replace(
+                frame,
+                variables={name: one for name, one in frame.variables.items() if name in needed},
+            )
+
+        return read
 
     # --- patterns -----------------------------------------------------------------------------
 
@@ -124,31 +160,25 @@ class PlanCompiler:
             frame = below(run)
             found = {name: evaluate(run, frame) for name, evaluate in compiled}
             kept = {name: one for name, one in found.items() if name in needed}
+            kept |= {name: frame.variables[name] for name in self._marks}
             return replace(frame, variables=kept)
 
         return project
 
     def _compile_unwind(self, operator: Unwind, needed: frozenset[str]) -> Execute:
-        if find_variables(operator.expression):
-            raise CannotRun("Unwinding a list that differs from row to row.")
         listed = self._expressions().compile(operator.expression)
-        below = self.compile(operator.source, needed - {operator.variable})
+        used = find_variables(operator.expression)
+        below = self.compile(operator.source, (needed - {operator.variable}) | used)
 
-        def unwind(run: Run) -> Frame:
+        def run_unwind(run: Run) -> Frame:
             frame = below(run)
-            vector = listed(run, frame)
-            if not isinstance(vector, Constant):
-                raise CannotRun("Unwinding what is no constant.")
-            values = vector.value
-            items = [] if values is None else values if isinstance(values, list) else [values]
-            if frame.count * len(items) > run.most_rows:
+            lists = unwind(listed(run, frame), frame.count)
+            if int(lists.sizes.sum()) > run.most_rows:
                 raise CannotRun("More rows than are held at once.")
-            part = frame.take(np.repeat(np.arange(frame.count, dtype=np.int32), len(items)))
-            places = np.tile(np.arange(len(items), dtype=np.int32), frame.count)
-            own = take(build_vector(items), places)
-            return replace(part, variables={**part.variables, operator.variable: own})
+            part = frame.take(find_owners(lists).astype(np.int32))
+            return replace(part, variables={**part.variables, operator.variable: list_items(lists)})
 
-        return unwind
+        return run_unwind
 
     # --- groups -------------------------------------------------------------------------------
 
@@ -170,17 +200,26 @@ class PlanCompiler:
             frame = below(run)
             vectors = [(name, evaluate(run, frame)) for name, evaluate in keys]
             if vectors:
+                vectors += [(name, frame.variables[name]) for name in self._marks]
                 groups = group(frame, [vector for _, vector in vectors])
             else:
-                groups = Groups(1, np.zeros(frame.count, np.int64), np.zeros(1, np.int64))
+                groups = self._build_groups(run, frame)
             run.reader.check_deadline()
             firsts = groups.firsts.astype(np.int32)
             found = {name: take(vector, firsts) for name, vector in vectors}
+            if self._is_inner and not vectors:
+                found = dict(number_rows(Frame(groups.count, {})).variables)
             for name, compiled in calls:
                 found[name] = compiled(run, frame, groups)
             return Frame(groups.count, found)
 
         return run_aggregate
+
+    def _build_groups(self, run: Run, frame: Frame) -> Groups:
+        """Return the groups of an aggregate without keys, which are there without rows too."""
+        if run.argument is None or not self._is_inner:
+            return Groups(1, np.zeros(frame.count, np.int64), np.zeros(1, np.int64))
+        return Groups(run.argument.count, read_index(frame), np.zeros(0, np.int64))
 
     def _compile_aggregate_call(
         self, call: AggregateCall, nodes: frozenset[str]
@@ -224,7 +263,7 @@ class PlanCompiler:
         return lambda run: keep_distinct_rows(below(run))
 
     def _compile_union(self, operator: Union, needed: frozenset[str]) -> Execute:
-        names = frozenset(find_scope(operator.left))
+        names = frozenset(find_scope(operator.left)) | self._marks
         wanted = needed if operator.all else names
         sides = [self.compile(one, wanted) for one in (operator.left, operator.right)]
 
@@ -245,6 +284,9 @@ class PlanCompiler:
         self, source: Operator, count: Expression, needed: frozenset[str]
     ) -> Execute:
         number = _compile_count(count)
+        if self._is_inner:
+            every = self.compile(source, needed)
+            return lambda run: keep_range(every(run), 0, number(run))
         if isinstance(source, Skip):
             skipped, beyond = _compile_count(source.count), number
             if isinstance(source.source, Sort):
@@ -285,7 +327,11 @@ class PlanCompiler:
         return ExpressionCompiler(self._compile_subplan)
 
     def _compile_subplan(self, subplan: Subplan) -> Evaluate:
-        return compile_subplan(subplan, self._expressions())
+        return compile_subplan(subplan, _compile_inner, self._expressions())
+
+
+def _compile_inner(plan: Operator, needed: frozenset[str]) -> Execute:
+    return PlanCompiler(is_inner=True).compile(plan, needed)
 
 
 def _order_by_id(run: Run, vector: Vector) -> Vector:
@@ -386,11 +432,9 @@ def _compile_optional(
 
     def match_optionally(run: Run) -> Frame:
         source = below(run)
-        found = matcher.match(run, number_rows(source), (needed - presences) | {INDEX})
+        found = matcher.match(run, number_rows(source, _ROW), (needed - presences) | {_ROW})
         is_found = np.zeros(source.count, np.bool_)
-        index = found.variables[INDEX]
-        if isinstance(index, Entities):
-            is_found[read_rows(index.rows)] = True
+        is_found[read_index(found, _ROW)] = True
         rest = source.take(~is_found)
         parts = []
         for part, is_there in ((found, True), (rest, False)):

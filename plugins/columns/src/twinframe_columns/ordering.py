@@ -12,6 +12,8 @@ from twinframe_columns.kinds import Bools, Floats, Rows
 from twinframe_columns.vectors import (
     Constant,
     Entities,
+    Lists,
+    Maps,
     Mixed,
     Numbers,
     Texts,
@@ -59,8 +61,8 @@ def _rank(vector: Vector, count: int) -> list[Floats]:
             ranks, valid = vector.true.astype(np.float64), vector.known
         case Mixed():
             return _rank_mixed(vector, count)
-        case Entities():
-            raise CannotRun("An order of twins or relationships.")
+        case Entities() | Lists() | Maps():
+            raise CannotRun("An order of twins, relationships, lists or maps.")
     return [ranks if valid is None else np.where(valid, ranks, np.inf)]
 
 

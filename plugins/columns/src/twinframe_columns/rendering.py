@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import orjson
@@ -11,8 +11,19 @@ from twinframe.model.rendering import render_json
 from twinframe.query.algebra import Query, ResultShape
 from twinframe.storage.base import GraphSession
 from twinframe_columns.frame import Frame, Run
+from twinframe_columns.merging import list_items, measure_items
 from twinframe_columns.results import read_bodies, read_values
-from twinframe_columns.vectors import Constant, Entities, Numbers, Texts, Times, Truths, Vector
+from twinframe_columns.vectors import (
+    Constant,
+    Entities,
+    Lists,
+    Maps,
+    Numbers,
+    Texts,
+    Times,
+    Truths,
+    Vector,
+)
 
 _NULL = b"null"
 
@@ -29,8 +40,12 @@ def render_rows(run: Run, query: Query, frame: Frame) -> list[bytes]:
         return [b"{}"] * frame.count
     if query.omit_null and any(_NULL in column for column in columns):
         return _render_without_nulls(query.columns, columns)
-    names = [orjson.dumps(name).replace(b"%", b"%%") for name in query.columns]
-    template = b"{" + b",".join(name + b":%b" for name in names) + b"}"
+    return _render_objects(query.columns, columns)
+
+
+def _render_objects(names: Iterable[str], columns: Sequence[list[bytes]]) -> list[bytes]:
+    keys = [orjson.dumps(name).replace(b"%", b"%%") for name in names]
+    template = b"{" + b",".join(key + b":%b" for key in keys) + b"}"
     return [template % row for row in zip(*columns, strict=True)]
 
 
@@ -57,10 +72,32 @@ def render_column(run: Run, frame: Frame, vector: Vector) -> list[bytes]:
             return _blank(found, vector)
         case Texts() | Times():
             return _blank(_render_texts(vector), vector)
+        case Lists():
+            return _render_lists(run, vector)
+        case Maps(is_partial=False):
+            return _render_maps(run, frame, vector)
         case Entities(edges=None, valid=None) if isinstance(run.reader, GraphSession):
             return read_bodies(run, run.reader, vector)
         case _:
             return [render_json(value) for value in read_values(run, frame, vector)]
+
+
+def _render_lists(run: Run, vector: Lists) -> list[bytes]:
+    total = measure_items(vector)
+    items = render_column(run, Frame(total, {}), list_items(vector))
+    sizes = vector.sizes.tolist()
+    starts = np.cumsum([0, *sizes]).tolist()
+    found = [
+        b"[" + b",".join(items[at : at + size]) + b"]"
+        for at, size in zip(starts, sizes, strict=False)
+    ]
+    return _blank(found, vector)
+
+
+def _render_maps(run: Run, frame: Frame, vector: Maps) -> list[bytes]:
+    columns = [render_column(run, frame, one) for one in vector.members.values()]
+    found = _render_objects(vector.members, columns) if columns else [b"{}"] * frame.count
+    return _blank(found, vector)
 
 
 def _split(data: object) -> list[bytes]:
@@ -85,7 +122,9 @@ def _render_texts(vector: Texts | Times) -> list[bytes]:
     return found if inverse is None else [found[at] for at in inverse.tolist()]
 
 
-def _blank(found: list[bytes], vector: Numbers | Texts | Times | Truths) -> list[bytes]:
+def _blank(
+    found: list[bytes], vector: Numbers | Texts | Times | Truths | Lists | Maps
+) -> list[bytes]:
     valid = vector.known if isinstance(vector, Truths) else vector.valid
     if valid is not None:
         for at in np.flatnonzero(~valid).tolist():

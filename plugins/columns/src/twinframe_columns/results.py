@@ -14,9 +14,10 @@ from twinframe.query.engine import CannotRun
 from twinframe.storage.base import GraphSession
 from twinframe_columns.frame import Frame, Run
 from twinframe_columns.members import read_member
+from twinframe_columns.merging import list_items, measure_items
 from twinframe_columns.projection import ID, RELATIONSHIP_ID
-from twinframe_columns.values import read_scalars
-from twinframe_columns.vectors import Entities, Vector, read_rows
+from twinframe_columns.values import blank, read_scalars
+from twinframe_columns.vectors import Entities, Lists, Maps, Vector, read_rows
 
 _FEW: Final = 1_000
 _PART: Final = 20
@@ -25,8 +26,34 @@ _PART: Final = 20
 
 def read_values(run: Run, frame: Frame, vector: Vector) -> Sequence[Value]:
     """Return the values of a vector."""
-    if not isinstance(vector, Entities):
-        return read_scalars(vector, frame.count)
+    match vector:
+        case Entities():
+            return _read_entities(run, vector)
+        case Lists():
+            return _read_lists(run, vector)
+        case Maps():
+            return _read_maps(run, frame, vector)
+        case _:
+            return read_scalars(vector, frame.count)
+
+
+def _read_lists(run: Run, vector: Lists) -> Sequence[Value]:
+    items = read_values(run, Frame(measure_items(vector), {}), list_items(vector))
+    sizes = vector.sizes.tolist()
+    starts = np.cumsum([0, *sizes]).tolist()
+    found = [[*items[at : at + size]] for at, size in zip(starts, sizes, strict=False)]
+    return blank(found, vector.valid)
+
+
+def _read_maps(run: Run, frame: Frame, vector: Maps) -> Sequence[Value]:
+    if vector.is_partial:
+        raise CannotRun("Maps with different keys.")
+    columns = [read_values(run, frame, one) for one in vector.members.values()]
+    rows = zip(*columns, strict=True) if columns else [()] * frame.count
+    return blank([dict(zip(vector.members, row, strict=True)) for row in rows], vector.valid)
+
+
+def _read_entities(run: Run, vector: Entities) -> Sequence[Value]:
     if run.reader.is_short:
         raise CannotRun("Documents for a reader that is short.")
     rows = read_rows(vector.rows)

@@ -25,11 +25,11 @@ from twinframe.query.evaluate.limits import Limits
 from twinframe.query.evaluate.run import Run as EvaluatorRun
 from twinframe.query.evaluate.scope import Plans, Scope
 from twinframe.query.traversal import walk_expressions
-from twinframe_columns.frame import Frame, Run, take
+from twinframe_columns.frame import Frame, Run
 from twinframe_columns.grouping import group
 from twinframe_columns.merging import build_vector
 from twinframe_columns.values import read_scalars
-from twinframe_columns.vectors import Constant, Mixed, Numbers, Vector
+from twinframe_columns.vectors import Constant, Mixed, Numbers, Vector, take
 
 Evaluate: TypeAlias = Callable[[Run, Frame], Vector]
 

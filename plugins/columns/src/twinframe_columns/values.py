@@ -13,6 +13,8 @@ from twinframe_columns.times import read_values as read_times
 from twinframe_columns.vectors import (
     Constant,
     Entities,
+    Lists,
+    Maps,
     Mixed,
     Numbers,
     Texts,
@@ -37,8 +39,8 @@ def read_scalars(vector: Vector, count: int) -> list[Any]:
             return blank(vector.true.tolist(), vector.known)
         case Mixed():
             return _read_mixed(vector)
-        case Entities():
-            raise CannotRun("Twins or relationships as scalars.")
+        case Entities() | Lists() | Maps():
+            raise CannotRun("Twins, relationships, lists or maps as scalars.")
 
 
 def blank(values: list[Any], valid: Bools | None) -> list[Any]:

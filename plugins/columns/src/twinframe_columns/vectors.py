@@ -6,6 +6,7 @@ one of the rows, raises `CannotRun`: another engine then answers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +15,7 @@ import numpy as np
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.column import Column
-from twinframe_columns.kinds import Bools, Bytes, Codes, Floats, Rows
+from twinframe_columns.kinds import Bools, Bytes, Codes, Floats, Integers, Rows
 from twinframe_columns.strings import Strings
 
 
@@ -99,7 +100,32 @@ class Entities:
     valid: Bools | None = None
 
 
-Vector: TypeAlias = Constant | Numbers | Texts | Times | Truths | Mixed | Entities
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Lists: of each row so many `sizes` of `items`, from `starts` on. `valid` None: none is null.
+
+    PERF: parts of lists, and lists of other rows, have the same items.
+    """
+
+    starts: Integers
+    sizes: Integers
+    items: Vector
+    valid: Bools | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Maps:
+    """Maps with the same keys: the values of each. `valid` None: none is null.
+
+    With `is_partial`, some rows may lack some of the keys: the maps themselves are not known.
+    """
+
+    members: Mapping[str, Vector]
+    valid: Bools | None = None
+    is_partial: bool = False
+
+
+Vector: TypeAlias = Constant | Numbers | Texts | Times | Truths | Mixed | Entities | Lists | Maps
 
 NULL: Final = Constant(None)
 _MANY: Final = 1_000
@@ -262,3 +288,52 @@ def is_plain_number(value: Any) -> bool:
     if type(value) is float:
         return True
     return type(value) is int and -k.LARGEST_INTEGER < value < k.LARGEST_INTEGER
+
+
+def take(vector: Vector, picked: Rows | slice) -> Vector:
+    """Return the picked values."""
+    match vector:
+        case Constant():
+            return vector
+        case Numbers():
+            whole = vector.is_integer
+            return Numbers(
+                vector.data[picked],
+                whole if isinstance(whole, bool) else whole[picked],
+                _pick(vector.valid, picked),
+            )
+        case Texts():
+            return Texts(vector.codes[picked], vector.strings, _pick(vector.valid, picked))
+        case Times():
+            valid = _pick(vector.valid, picked)
+            return Times(vector.codes[picked], vector.strings, vector.layout, valid)
+        case Truths():
+            return Truths(vector.true[picked], _pick(vector.known, picked))
+        case Mixed():
+            return Mixed(
+                vector.kinds[picked],
+                None if vector.numbers is None else vector.numbers[picked],
+                None if vector.codes is None else vector.codes[picked],
+                vector.strings,
+            )
+        case Entities():
+            rows = vector.rows
+            rows = _pick_slice(rows, picked) if isinstance(rows, slice) else rows[picked]
+            return Entities(rows, vector.edges, _pick(vector.valid, picked))
+        case Lists(items=items):
+            starts, sizes = vector.starts[picked], vector.sizes[picked]
+            return Lists(starts, sizes, items, _pick(vector.valid, picked))
+        case Maps(members=members):
+            own = {name: take(one, picked) for name, one in members.items()}
+            return Maps(own, _pick(vector.valid, picked), vector.is_partial)
+
+
+def _pick(flags: Bools | None, picked: Rows | slice) -> Bools | None:
+    return None if flags is None else flags[picked]
+
+
+def _pick_slice(rows: slice, picked: Rows | slice) -> slice | Rows:
+    if isinstance(picked, slice):
+        inner = range(rows.start, rows.stop)[picked]
+        return slice(inner.start, inner.stop) if inner.step == 1 else np.array(inner, np.int32)
+    return (picked + np.int32(rows.start)).astype(np.int32, copy=False)
