@@ -24,7 +24,7 @@ import yaml
 
 from tests.deploy.dockerfile import Instruction, parse_dockerfile
 from tests.e2e.server import Server
-from tests.waiting import run_program
+from tests.waiting import PATIENCE, run_program
 from twinframe import __version__
 from twinframe.hooks.installation import load_installation
 from twinframe.settings.load import CONFIG_VARIABLE
@@ -278,7 +278,7 @@ def test_a_service_of_type_notify_says_when_it_is_there(tmp_path: Path) -> None:
     address = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(address))
-        manager.settimeout(20)
+        manager.settimeout(PATIENCE)
         with Server(tmp_path, environment={"NOTIFY_SOCKET": str(address)}):
             assert b"READY=1" in manager.recv(4096).splitlines()
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.server import Server, free_port
+from tests.waiting import PATIENCE
 from twinframe.access.authentication.api_keys import ApiKeys
 
 MODEL = b'[{"@id":"dtmi:t:A;1","@type":"Interface","@context":"dtmi:dtdl:context;3"}]'
@@ -26,7 +27,8 @@ class Running:
         shown = f"X-API-Key: {self.key if key is None else key}\r\n"
         length = f"Content-Length: {len(body)}\r\n" if body else ""
         text = f"{head}\r\nHost: localhost\r\n{shown}{length}\r\n"
-        with socket.create_connection(("127.0.0.1", port or self.server.port), 20) as connection:
+        address = ("127.0.0.1", port or self.server.port)
+        with socket.create_connection(address, PATIENCE) as connection:
             connection.sendall(text.encode("latin-1") + body)
             answer = b""
             while b"\r\n\r\n" not in answer:

@@ -133,7 +133,8 @@ def test_writes_of_all_workers_are_seen_in_order_and_a_stream_can_be_resumed(
 
 def test_who_does_not_read_is_cut_off_and_others_go_on(server: Server) -> None:
     slow = Stream(server, "/events", buffer=4096)
-    while b"retry" not in slow.socket.recv(4096, socket.MSG_PEEK):  # it has begun
+    while b"retry" not in (begun := slow.socket.recv(4096, socket.MSG_PEEK)):
+        assert begun, "the stream ended"
         time.sleep(0.01)
     wire = Wire(server.port)
     big = {**counter(0), "$metadata": {"$model": COUNTER_MODEL["@id"]}}

@@ -22,7 +22,7 @@ from azure.digitaltwins.core import DigitalTwinsClient
 from tests.e2e.hosted import DOMAIN, Provisioner, build_environment, build_hosted
 from tests.e2e.server import Server
 from tests.e2e.test_event_streams import Stream
-from tests.waiting import Threads, run_program
+from tests.waiting import PATIENCE, Threads, run_program
 
 MODEL = "dtmi:test:Thing;1"
 MODELS = [
@@ -342,11 +342,15 @@ def test_more_requests_at_once_than_allowed_are_429_over_all_workers(
     provisioner.bring_up(build_hosted("narrow", max_concurrent_connections=3))
     call = Caller(server.port, "/graphs/narrow")
     slow = {"query": "UNWIND range(1, 1500) AS a UNWIND range(1, 1500) AS b RETURN max(a * b) AS m"}
-    with Threads(12) as pool:
-        replies = list(pool.map(lambda _: call("POST", "/query", slow), range(12)))
-    statuses = sorted(reply.status for reply in replies)
-    assert statuses.count(429) >= 12 - 2 * 3, statuses
-    assert 1 <= statuses.count(200) <= 6, statuses
+    statuses, replies = list[int](), list[Reply]()
+    end = time.monotonic() + PATIENCE
+    while statuses.count(429) < 12 - 2 * 3:  # on a busy machine they may come one after another
+        assert time.monotonic() < end, statuses
+        with Threads(12) as pool:
+            replies = list(pool.map(lambda _: call("POST", "/query", slow), range(12)))
+        statuses = sorted(reply.status for reply in replies)
+        assert statuses.count(200) >= 1, statuses
+        assert set(statuses) <= {200, 429}, statuses
     refused = next(reply for reply in replies if reply.status == 429)
     assert refused.code == "TooManyRequests"
     assert refused.headers["retry-after"] == "1"

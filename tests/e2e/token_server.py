@@ -25,6 +25,7 @@ import jwt
 from click.testing import CliRunner, Result
 
 from tests.e2e.server import Certificates, free_port
+from tests.waiting import PATIENCE
 from twinframe.cli.main import main
 
 AUDIENCE = "twinframe"
@@ -196,7 +197,7 @@ def fetch(url: str, ca: Path | None = None, **headers: str) -> int:
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
         with urllib.request.urlopen(
-            urllib.request.Request(url, headers=fields), timeout=30, context=context
+            urllib.request.Request(url, headers=fields), timeout=PATIENCE, context=context
         ) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:

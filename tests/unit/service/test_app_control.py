@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import orjson
 import pytest
 
+from tests.waiting import PATIENCE
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.control.plane import ControlPlane
 from twinframe.control.records.actors import Actor, Principal
@@ -47,12 +49,11 @@ async def build_project(plane: ControlPlane) -> None:
 
 
 async def wait_for(plane: ControlPlane, status: ResourceState) -> Resource:
-    for _ in range(1500):
-        found = await plane.resources.read(ADA, "campus", "tower")
-        if found.status is status:
-            return found
+    end = time.monotonic() + PATIENCE
+    while (found := await plane.resources.read(ADA, "campus", "tower")).status is not status:
+        assert time.monotonic() < end, found
         await asyncio.sleep(0.02)
-    raise AssertionError(found)
+    return found
 
 
 def test_what_is_asked_for_is_done_metered_and_gone_with_its_last_figures(

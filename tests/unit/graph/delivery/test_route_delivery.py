@@ -469,10 +469,8 @@ def test_an_endpoint_that_is_down_loses_nothing_and_the_route_says_so(store: Gra
             status = await made.reach(lambda status: bool(status.progress.error))
             assert status.progress.error == "nobody answers"
             kind = cast("RouteKind", made.graph.background_tasks[0])
-            assert kind.read_levels() == {
-                Level.EVENTS_UNSETTLED: 4,
-                Level.EVENT_ROUTES_FAILING: 1,
-            }
+            levels = {Level.EVENTS_UNSETTLED: 4, Level.EVENT_ROUTES_FAILING: 1}
+            await wait_until(lambda: kind.read_levels() == levels)
             assert status.behind == 4
             sink.script = lambda _message: None
             status = await made.catch_up()

@@ -301,7 +301,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def web(site: Site) -> WebLocation:
-    return WebLocation([f"http://localhost:{site.port}"], allow_private=True, timeout=2.0)
+    return WebLocation([f"http://localhost:{site.port}"], allow_private=True, timeout=PATIENCE)
 
 
 def read(location: Any, url: str) -> bytes:

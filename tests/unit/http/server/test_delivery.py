@@ -56,7 +56,9 @@ def test_what_the_kernel_holds_is_delivered_once_it_is_read() -> None:
                 written += server.send(bytes(65536))
         assert not is_delivered(Holding(server))
         while written:
-            written -= len(client.recv(min(written, 1 << 20)))
+            piece = client.recv(min(written, 1 << 20))
+            assert piece
+            written -= len(piece)
         for _ in range(1000):  # the last confirmation may lag behind
             if is_delivered(Holding(server)):
                 break

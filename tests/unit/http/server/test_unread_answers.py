@@ -52,11 +52,15 @@ def test_an_answer_is_charged_whole_until_its_client_has_taken_it() -> None:
         writer.write(GET)
         received, unsent = len(await reader.read(1)), SIZE
         while not 0 < unsent < SIZE // 8:
-            received += len(await reader.read(65536))
+            piece = await reader.read(65536)
+            assert piece
+            received += len(piece)
             unsent = made[0].transport.get_write_buffer_size()
         assert memory.read_held(Part.ANSWERS) == SIZE
         while received < SIZE:
-            received += len(await reader.read(65536))
+            piece = await reader.read(65536)
+            assert piece
+            received += len(piece)
         assert not memory.read_held(Part.ANSWERS)
         writer.transport.abort()
         server.close()
