@@ -12,6 +12,7 @@ from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.kinds import Bools
 from twinframe_columns.merging import unify, widen
+from twinframe_columns.texts import test_pieces
 from twinframe_columns.times import as_texts, is_temporal, rank_constant
 from twinframe_columns.vectors import (
     NULL,
@@ -19,6 +20,7 @@ from twinframe_columns.vectors import (
     Entities,
     Mixed,
     Numbers,
+    Pieces,
     Texts,
     Times,
     Truths,
@@ -47,6 +49,11 @@ _SCALARS: Final = (bool, int, float, str)
 
 def compare(operator: BinaryOperator, left: Vector, right: Vector, count: int) -> Truths:
     """`left operator right` for the operators of `MIRRORED`."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Pieces) and isinstance(other, Constant) and type(other.value) is str:
+            tested = test_pieces(operator, one, other.value)  # NOTE: (un)equality has no sides
+            if tested is not None:
+                return tested
     left, right = simplify(left), simplify(right)
     if left == NULL or right == NULL:
         return Truths(np.zeros(count, np.bool_), np.zeros(count, np.bool_))
@@ -216,6 +223,10 @@ def _check_unlike(
 
 def test_text(operator: BinaryOperator, left: Vector, text: Any, count: int) -> Truths:
     """`STARTS WITH`, `ENDS WITH` and `CONTAINS` with a constant; what is no text gives null."""
+    if isinstance(left, Pieces) and isinstance(text, str):
+        tested = test_pieces(operator, left, text)
+        if tested is not None:
+            return tested
     nothing = np.zeros(count, np.bool_)
     left = as_texts(simplify(left))
     if left == NULL or not isinstance(text, str) or isinstance(left, Numbers | Truths | Entities):

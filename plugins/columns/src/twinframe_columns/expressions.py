@@ -45,6 +45,7 @@ from twinframe_columns.members import may_be_null, read_member, test_labels
 from twinframe_columns.merging import merge, read_lists
 from twinframe_columns.nesting import compile_nested
 from twinframe_columns.rowwise import apply_to_rows, is_random
+from twinframe_columns.texts import join_texts
 from twinframe_columns.vectors import (
     NULL,
     Constant,
@@ -204,7 +205,8 @@ class ExpressionCompiler:
             return _compile_membership(left, right)
         if operator in _ARITHMETIC:
             return _compile_arithmetic(expression, left, right)
-        return apply_to_rows(expression, (left, right))
+        in_general = apply_to_rows(expression)
+        return lambda run, frame: in_general(run, frame, (left(run, frame), right(run, frame)))
 
     def _compile_case(self, expression: Case) -> Evaluate:
         operand = None if expression.operand is None else self.compile(expression.operand)
@@ -328,27 +330,32 @@ def _compile_junction(left: Evaluate, right: Evaluate, *, is_and: bool) -> Evalu
 
 
 def _compile_text_test(expression: Binary, left: Evaluate, right: Evaluate) -> Evaluate:
-    in_general = apply_to_rows(expression, (left, right))
+    in_general = apply_to_rows(expression)
 
     def evaluate(run: Run, frame: Frame) -> Vector:
-        text = right(run, frame)
+        one, text = left(run, frame), right(run, frame)
         if not isinstance(text, Constant):
-            return in_general(run, frame)
-        return test_text(expression.operator, left(run, frame), text.value, frame.count)
+            return in_general(run, frame, (one, text))
+        return test_text(expression.operator, one, text.value, frame.count)
 
     return evaluate
 
 
 def _compile_arithmetic(expression: Binary, left: Evaluate, right: Evaluate) -> Evaluate:
-    in_general = apply_to_rows(expression, (left, right))
+    in_general = apply_to_rows(expression)
+    is_sum = expression.operator is BinaryOperator.ADD
 
     def evaluate(run: Run, frame: Frame) -> Vector:
-        one, other = simplify(left(run, frame)), simplify(right(run, frame))
-        if expression.operator is BinaryOperator.ADD and (is_list(one) or is_list(other)):
+        one, other = left(run, frame), right(run, frame)
+        joined = join_texts(one, other) if is_sum else None
+        if joined is not None:
+            return joined
+        one, other = simplify(one), simplify(other)
+        if is_sum and (is_list(one) or is_list(other)):
             return concatenate(one, other, frame.count)
         if _is_number(one) and _is_number(other):
             return calculate(expression.operator, one, other, frame.count)
-        return in_general(run, frame)
+        return in_general(run, frame, (one, other))
 
     return evaluate
 

@@ -17,6 +17,7 @@ from twinframe_columns.lists import OF_LISTS, is_list
 from twinframe_columns.members import read_end, read_ids, read_type, test_models
 from twinframe_columns.merging import merge, read_lists
 from twinframe_columns.rowwise import Evaluate, apply_to_rows
+from twinframe_columns.texts import apply_text_function
 from twinframe_columns.vectors import (
     NULL,
     Constant,
@@ -25,6 +26,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Pieces,
     Texts,
     Times,
     Truths,
@@ -128,14 +130,15 @@ def _compile_list_call(call: FunctionCall, arguments: Sequence[Evaluate]) -> Eva
 
 
 def _compile_rowwise(call: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluate:
-    in_general = apply_to_rows(call, arguments)
-    if len(arguments) != 1:
-        return in_general
-    (only,), name = arguments, call.name
+    in_general = apply_to_rows(call)
+    name = call.name
 
     def evaluate(run: Run, frame: Frame) -> Vector:
-        found = apply_function(name, simplify(only(run, frame)))
-        return in_general(run, frame) if found is None else found
+        vectors = [one(run, frame) for one in arguments]
+        found = apply_text_function(name, vectors)
+        if found is None and len(vectors) == 1:
+            found = apply_function(name, simplify(vectors[0]))
+        return in_general(run, frame, vectors) if found is None else found
 
     return evaluate
 
@@ -215,7 +218,7 @@ def _test_kinds(vector: Vector, wanted: tuple[int, ...], count: int) -> k.Bools:
             return np.full(count, kind in wanted)
         case Numbers():
             held = k.FLOAT
-        case Texts():
+        case Texts() | Pieces():
             held = k.STRING
         case Truths():
             held = k.TRUE

@@ -21,6 +21,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Pieces,
     Texts,
     Times,
     Truths,
@@ -129,6 +130,8 @@ def encode(vector: Vector, count: int, *, is_equality: bool = False) -> Encoded:
             return _encode_lists(vector, count)
         case Maps():
             return _encode_maps(vector, count)
+        case Pieces():
+            return encode(vector.sort(), count, is_equality=is_equality)
 
 
 def _set_null(codes: Integers | Rows, valid: Bools | None, size: int) -> Encoded:

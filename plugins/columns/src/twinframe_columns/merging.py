@@ -20,6 +20,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Pieces,
     Texts,
     Times,
     Truths,
@@ -102,6 +103,8 @@ def widen(vector: Vector, count: int) -> Mixed:
     match vector:
         case Mixed():
             return vector
+        case Pieces():
+            return widen(vector.sort(), count)
         case Constant(value=value):
             kind = find_scalar_kind(value)
             kinds[:] = kind

@@ -16,6 +16,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Pieces,
     Texts,
     Times,
     Truths,
@@ -61,6 +62,8 @@ def _rank(vector: Vector, count: int) -> list[Floats]:
             ranks, valid = vector.true.astype(np.float64), vector.known
         case Mixed():
             return _rank_mixed(vector, count)
+        case Pieces():
+            return _rank(vector.sort(), count)
         case Entities() | Lists() | Maps():
             raise CannotRun("An order of twins, relationships, lists or maps.")
     return [ranks if valid is None else np.where(valid, ranks, np.inf)]

@@ -19,6 +19,7 @@ from twinframe_columns.vectors import (
     Lists,
     Maps,
     Numbers,
+    Pieces,
     Texts,
     Times,
     Truths,
@@ -67,6 +68,8 @@ def render_column(run: Run, frame: Frame, vector: Vector) -> list[bytes]:
         case Numbers(is_integer=bool() as whole):
             data = vector.data.astype(np.int64) if whole else np.ascontiguousarray(vector.data)
             return _blank(_split(data), vector)
+        case Pieces():
+            return render_column(run, frame, vector.sort())
         case Truths():
             found = [b"true" if one else b"false" for one in vector.true.tolist()]
             return _blank(found, vector)

@@ -29,7 +29,7 @@ from twinframe_columns.frame import Frame, Run
 from twinframe_columns.grouping import group
 from twinframe_columns.merging import build_vector
 from twinframe_columns.values import read_scalars
-from twinframe_columns.vectors import Constant, Mixed, Numbers, Vector, take
+from twinframe_columns.vectors import Constant, Mixed, Numbers, Vector, simplify, take
 
 Evaluate: TypeAlias = Callable[[Run, Frame], Vector]
 
@@ -58,11 +58,15 @@ def is_changing(expression: Expression) -> bool:
     )
 
 
-def apply_to_rows(expression: Binary | FunctionCall, operands: Sequence[Evaluate]) -> Evaluate:
-    """Compile an expression over its compiled operands."""
+Apply: TypeAlias = Callable[[Run, Frame, Sequence[Vector]], Vector]
+
+
+def apply_to_rows(expression: Binary | FunctionCall) -> Apply:
+    """Compile an expression to a function of its operands' values."""
     if is_changing(expression):
         raise CannotRun("A value that changes from row to row.")
-    names = tuple(str(at) for at in range(len(operands)))
+    count = 2 if isinstance(expression, Binary) else len(expression.arguments)
+    names = tuple(str(at) for at in range(count))
     variables = tuple(Variable(name) for name in names)
     outer: Expression
     if isinstance(expression, Binary):
@@ -71,8 +75,8 @@ def apply_to_rows(expression: Binary | FunctionCall, operands: Sequence[Evaluate
         outer = replace(expression, arguments=variables)
     compute = compile_expression(outer, Scope(names, Plans(_refuse_plan, frozenset())))
 
-    def apply(run: Run, frame: Frame) -> Vector:
-        vectors = [operand(run, frame) for operand in operands]
+    def apply(run: Run, frame: Frame, operands: Sequence[Vector]) -> Vector:
+        vectors = [simplify(one) for one in operands]
         varying = [one for one in vectors if not isinstance(one, Constant)]
         if any(map(_has_negative_zero, varying)):
             raise CannotRun("A function of -0.0, which is another value than 0.0.")

@@ -17,6 +17,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Pieces,
     Texts,
     Times,
     Truths,
@@ -35,6 +36,8 @@ def read_scalars(vector: Vector, count: int) -> list[Any]:
             return blank(_read_texts(vector), vector.valid)
         case Times():
             return read_times(vector)
+        case Pieces():
+            return read_scalars(vector.sort(), count)
         case Truths():
             return blank(vector.true.tolist(), vector.known)
         case Mixed():

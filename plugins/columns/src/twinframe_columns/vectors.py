@@ -15,8 +15,9 @@ import numpy as np
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.column import Column
+from twinframe_columns.heap import Heap
 from twinframe_columns.kinds import Bools, Bytes, Codes, Floats, Integers, Rows
-from twinframe_columns.strings import Strings
+from twinframe_columns.strings import Strings, build_strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,25 @@ class Texts:
     codes: Codes
     strings: Strings
     valid: Bools | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Texts by their numbers in a heap, in which equal ones may have several."""
+
+    numbers: Codes
+    heap: Heap
+    valid: Bools | None = None
+
+    def sort(self) -> Texts:
+        """Return the same texts with one code for equal ones."""
+        numbers = self.numbers
+        if self.valid is not None:
+            numbers = np.where(self.valid, numbers, 0)
+        if not len(self.heap):
+            return Texts(np.zeros(len(numbers), np.int32), build_strings([b""]), self.valid)
+        strings, codes = self.heap.ordered
+        return Texts(codes[numbers], strings, self.valid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +145,9 @@ class Maps:
     is_partial: bool = False
 
 
-Vector: TypeAlias = Constant | Numbers | Texts | Times | Truths | Mixed | Entities | Lists | Maps
+Vector: TypeAlias = (
+    Constant | Numbers | Texts | Pieces | Times | Truths | Mixed | Entities | Lists | Maps
+)
 
 NULL: Final = Constant(None)
 _MANY: Final = 1_000
@@ -191,7 +213,9 @@ def narrow(values: Mixed) -> Vector:
 
 def simplify(vector: Vector) -> Vector:
     """Return the vector in the narrowest class that holds its values."""
-    return narrow(vector) if isinstance(vector, Mixed) else vector
+    if isinstance(vector, Mixed):
+        return narrow(vector)
+    return vector.sort() if isinstance(vector, Pieces) else vector
 
 
 def is_null(vector: Vector, count: int) -> Bools:
@@ -304,6 +328,9 @@ def take(vector: Vector, picked: Rows | slice) -> Vector:
             )
         case Texts():
             return Texts(vector.codes[picked], vector.strings, _pick(vector.valid, picked))
+        case Pieces():
+            valid = _pick(vector.valid, picked)
+            return Pieces(vector.numbers[picked], vector.heap, valid)
         case Times():
             valid = _pick(vector.valid, picked)
             return Times(vector.codes[picked], vector.strings, vector.layout, valid)

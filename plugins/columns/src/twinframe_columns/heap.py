@@ -1,0 +1,219 @@
+"""Texts as pieces of one array of UTF-8, in any order and more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from twinframe.query.engine import CannotRun
+from twinframe_columns.kinds import Bools, Bytes, Codes, Integers
+from twinframe_columns.strings import Strings, build_strings, encode
+
+_LARGEST: Final = 256 * 2**20
+"""Bytes of a table in which texts are sorted."""
+
+_PACKED: Final = 8
+_SPARSE: Final = 8
+"""The part of the texts of a column from which they are copied before they are changed."""
+
+
+class Heap:
+    """Text `n` is the `sizes[n]` bytes of `blob` from `starts[n]` on; `starts` is ascending."""
+
+    def __init__(self, starts: Integers, sizes: Integers, blob: Bytes) -> None:
+        self.starts = starts
+        self.sizes = sizes
+        self.blob = blob
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @cached_property
+    def is_ascii(self) -> bool:
+        """Whether a byte is a character."""
+        return not len(self.blob) or int(self.blob.max()) < 128
+
+    def read_all(self) -> list[str]:
+        """Return the texts."""
+        blob = memoryview(self.blob)  # type: ignore[arg-type]  # an array is a buffer
+        ends = (self.starts + self.sizes).tolist()
+        return [
+            str(blob[start:end], "utf-8", "surrogatepass")
+            for start, end in zip(self.starts.tolist(), ends, strict=True)
+        ]
+
+    def change(self, apply: Callable[[str], str]) -> Heap:
+        """Return a function of each text."""
+        return build_heap([encode(apply(one)) for one in self.read_all()])
+
+    def lower(self) -> Heap:
+        """Return the texts in lower case."""
+        if not self.is_ascii:
+            return self.change(str.lower)
+        return Heap(self.starts, self.sizes, np.frombuffer(self.blob.tobytes().lower(), np.uint8))
+
+    def upper(self) -> Heap:
+        """Return the texts in upper case."""
+        if not self.is_ascii:
+            return self.change(str.upper)
+        return Heap(self.starts, self.sizes, np.frombuffer(self.blob.tobytes().upper(), np.uint8))
+
+    def cut(self, first: int, count: int) -> Heap:
+        """Return at most `count` characters of each text from `first` on."""
+        if not self.is_ascii:
+            return self.change(lambda text: text[first : first + count])
+        if not first:
+            return Heap(self.starts, np.minimum(self.sizes, count), self.blob)
+        skipped = np.minimum(self.sizes, first)
+        sizes = np.minimum(self.sizes - skipped, count)
+        return Heap(self.starts + skipped, sizes, self.blob)
+
+    def cut_right(self, count: int) -> Heap:
+        """Return the last `count` characters of each text."""
+        if not self.is_ascii:
+            return self.change(lambda text: text[max(0, len(text) - count) :])
+        sizes = np.minimum(self.sizes, count)
+        return Heap(self.starts + (self.sizes - sizes), sizes, self.blob)
+
+    def count_characters(self) -> Integers:
+        """Return the number of characters of each text."""
+        if self.is_ascii:
+            return self.sizes
+        before = np.zeros(len(self.blob) + 1, np.int64)
+        np.cumsum((self.blob & 0xC0) != 0x80, out=before[1:])
+        found: Integers = before[self.starts + self.sizes] - before[self.starts]
+        return found
+
+    # --- tests ------------------------------------------------------------------------------------
+
+    def test_prefix(self, text: str) -> Bools:
+        """Return which texts start with `text`."""
+        return self._test_ends(encode(text), self.sizes, 0)
+
+    def test_suffix(self, text: str) -> Bools:
+        """Return which texts end with `text`."""
+        wanted = encode(text)
+        return self._test_ends(wanted, self.sizes, 1)
+
+    def test_equal(self, text: str) -> Bools:
+        """Return which texts are `text`."""
+        wanted = encode(text)
+        is_long: Bools = self.sizes == len(wanted)
+        return self._test_ends(wanted, self.sizes, 0) & is_long
+
+    def _test_ends(self, wanted: bytes, sizes: Integers, is_end: int) -> Bools:
+        found = np.zeros(len(self), np.bool_)
+        rest = np.flatnonzero(sizes >= len(wanted))
+        origins = self.starts + (sizes - len(wanted)) * is_end
+        for at, byte in enumerate(wanted):
+            rest = rest[self.blob[origins[rest] + at] == byte]
+        found[rest] = True
+        return found
+
+    def test_containing(self, text: str) -> Bools:
+        """Return which texts contain `text`."""
+        wanted = encode(text)
+        found = np.zeros(len(self), np.bool_)
+        if not wanted:
+            found[:] = True
+            return found
+        size = len(wanted)
+        count = len(self.blob) - size + 1
+        if count <= 0 or not len(self):
+            return found
+        # PERF: the last byte differs most among texts like «Room 17».
+        places = np.flatnonzero(self.blob[size - 1 : size - 1 + count] == wanted[-1])
+        for at in range(size - 1):
+            places = places[self.blob[places + at] == wanted[at]]
+        owners = np.searchsorted(self.starts, places, "right") - 1
+        places, owners = places[owners >= 0], owners[owners >= 0]
+        is_whole = places + size <= self.starts[owners] + self.sizes[owners]
+        found[owners[is_whole]] = True
+        # NOTE: empty texts share their start with the next one.
+        return found & (self.sizes >= size)
+
+    # --- order ------------------------------------------------------------------------------------
+
+    @cached_property
+    def ordered(self) -> tuple[Strings, Codes]:
+        """The distinct texts in order, and the code of each text."""
+        if not len(self):
+            return build_strings([]), np.empty(0, np.int32)
+        longest = int(self.sizes.max())
+        if longest * len(self) > _LARGEST:
+            raise CannotRun("Texts that are too long to be sorted together.")
+        if not longest:
+            return build_strings([b""]), np.zeros(len(self), np.int32)
+        if not self.blob.all():
+            return self._sort_one_by_one()  # a zero byte ends what NumPy takes for a text
+        keys: npt.NDArray[Any] = (
+            self._pack(longest) if longest <= _PACKED else self._tabulate(longest)
+        )
+        # PERF: the beginnings of texts in order are in order.
+        if (keys[1:] >= keys[:-1]).all():
+            is_new = np.ones(len(keys), np.bool_)
+            np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
+            firsts, codes = np.flatnonzero(is_new), np.cumsum(is_new) - 1
+        else:
+            _, firsts, codes = np.unique(keys, return_index=True, return_inverse=True)
+        chosen = self.pick(firsts)
+        offsets = np.append(chosen.starts, len(chosen.blob))
+        return Strings(offsets, chosen.blob), codes.astype(np.int32)
+
+    def _pack(self, longest: int) -> npt.NDArray[np.uint64]:
+        """Return numbers in the order of texts of few bytes."""
+        keys = np.zeros(len(self), np.uint64)
+        shortest, last = int(self.sizes.min()), len(self.blob) - 1
+        for at in range(longest):
+            keys <<= np.uint64(8)
+            if at < shortest:
+                keys |= self.blob[self.starts + at]
+            else:
+                found = self.blob[np.minimum(self.starts + at, last)]
+                keys |= np.where(self.sizes > at, found, np.uint8(0))
+        return keys
+
+    def _tabulate(self, longest: int) -> npt.NDArray[np.bytes_]:
+        columns = np.arange(longest)
+        places = np.minimum(self.starts[:, None] + columns, len(self.blob) - 1)
+        table = np.where(columns < self.sizes[:, None], self.blob[places], np.uint8(0))
+        return np.ascontiguousarray(table).view(f"S{longest}").ravel()
+
+    def _sort_one_by_one(self) -> tuple[Strings, Codes]:
+        blob = self.blob.tobytes()
+        ends = (self.starts + self.sizes).tolist()
+        texts = [blob[a:b] for a, b in zip(self.starts.tolist(), ends, strict=True)]
+        codes = {text: code for code, text in enumerate(sorted(set(texts)))}
+        return build_strings(list(codes)), np.array([codes[one] for one in texts], np.int32)
+
+    def pick(self, numbers: Codes | Integers) -> Heap:
+        """Return some of the texts. PERF: a copy, so that functions do not change all others."""
+        blob = memoryview(self.blob)  # type: ignore[arg-type]  # an array is a buffer
+        starts, sizes = self.starts[numbers].tolist(), self.sizes[numbers].tolist()
+        pairs = zip(starts, sizes, strict=True)
+        return build_heap([bytes(blob[start : start + size]) for start, size in pairs])
+
+
+def build_heap(texts: Sequence[bytes]) -> Heap:
+    """Build from texts in UTF-8."""
+    sizes = np.array([len(one) for one in texts], np.int64)
+    return Heap(np.cumsum(sizes) - sizes, sizes, np.frombuffer(b"".join(texts), np.uint8))
+
+
+def read_heap(strings: Strings, codes: Codes) -> tuple[Heap, Codes]:
+    """Return the texts of a column, and the numbers of those with the codes among them."""
+    offsets, blob = strings.read_arrays()
+    sizes = np.diff(offsets)
+    heap = Heap(offsets[:-1], sizes, blob)
+    if strings.added:
+        more = build_heap([encode(one) for one in strings.read_added()])
+        starts = np.concatenate((heap.starts, more.starts + len(blob)))
+        heap = Heap(starts, np.concatenate((sizes, more.sizes)), np.concatenate((blob, more.blob)))
+    if len(codes) * _SPARSE < len(heap):
+        used, numbers = np.unique(codes, return_inverse=True)
+        return heap.pick(used), numbers.astype(np.int32)
+    return heap, codes
