@@ -86,6 +86,7 @@ def test_nothing_is_lost_or_wrong_when_the_service_is_killed(tmp_path: Path) -> 
         writers = load(server)
         for turn in range(5):
             threads = [start(one.run_until_broken) for one in writers]
+            wait_until(partial(has_written, writers, 0))
             if turn % 2:
                 wire = Wire(server.port)
                 wait_for_columns(wire)

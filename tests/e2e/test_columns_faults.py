@@ -248,6 +248,7 @@ def test_writes_that_never_pause_do_not_keep_columns_away(tmp_path: Path) -> Non
         calm.run(10)
         has_ended = Event()
         threads = [start(write_always, one, has_ended) for one in busy]
+        wait_until(lambda: min(one.rounds for one in busy) > 2)
         answered = 0
         end = time.monotonic() + PATIENCE
         while answered < 10 and time.monotonic() < end:

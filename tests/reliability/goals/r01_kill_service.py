@@ -16,12 +16,13 @@ from tests.e2e.server import Server
 from tests.reliability.acknowledged import Writer, writing
 from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly, told
 from tests.reliability.traffic import LOST, Line, add_model, list_workers
+from tests.waiting import PATIENCE
 
 
 def judge(trial: Trial) -> Sequence[Figure]:
     """Kill in turn two workers and then all; writers look for what was acknowledged to them."""
     dice = random.Random(trial.seed)
-    rounds, longest = trial.pick(200, 6), trial.pick(250, 20)
+    rounds, longest = trial.pick(200, 6), trial.pick(250, 120)
     server = Server(trial.folder, workers=2, environment={"Logging__Access": "false"})
     writers = [Writer(f"w{n}") for n in range(8)] + [Writer(f"p{n}", pair=True) for n in range(4)]
     starts: list[float] = []
@@ -73,10 +74,10 @@ def count_findings(folder: Path) -> int:
 
 
 def _wait_for_workers(server: Server) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         try:
-            line = Line(server.port, timeout=5)
+            line = Line(server.port, timeout=PATIENCE)
             ready = line.call("GET", "/health/ready")[0] == 200
             line.close()
         except LOST:

@@ -45,7 +45,7 @@ class History:
 def judge(trial: Trial) -> Sequence[Figure]:
     """Writers and readers on all workers, a kill of one each 0.7 seconds."""
     dice = random.Random(trial.seed)
-    wanted, longest = trial.pick(100_000, 2_000), trial.pick(250, 8)
+    wanted, longest = trial.pick(100_000, 2_000), trial.pick(250, 60)
     wanted_kills = trial.pick(30, 1)
     history, stop, kills = History(), threading.Event(), 0
     server = Server(trial.folder, workers=2)

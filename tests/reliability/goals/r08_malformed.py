@@ -16,7 +16,7 @@ from tests.reliability.vitals import read_resident
 
 def judge(trial: Trial) -> Sequence[Figure]:
     """Fuzz for a while; look at statuses, workers, memory and at what others wait for."""
-    cases, longest = trial.pick(1_000_000, 20_000), trial.pick(250, 8)
+    cases, longest = trial.pick(1_000_000, 20_000), trial.pick(250, 60)
     server = Server(trial.folder, workers=2, environment={"Logging__Access": "false"})
     with server:
         add_model(server.port)
