@@ -75,6 +75,7 @@ class Subscriber:
         self._client.on_connect = lambda client, *_rest: client.subscribe("twins/#", qos=1)
         self._client.on_subscribe = lambda *_rest: self._ready.set()
         self._client.on_message = lambda _client, _data, message: self._take(message.payload)
+        self._client.connect_timeout = PATIENCE
         self._client.connect("127.0.0.1", port)
         self._client.loop_start()
         self.wait_until_ready()

@@ -21,7 +21,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from tests.e2e.server import Certificates, Server
 from tests.e2e.token_server import AUDIENCE, Registered, TokenProcess, fetch
-from tests.waiting import join, start
+from tests.waiting import PATIENCE, join, start
 
 MODEL = {
     "@context": "dtmi:dtdl:context;3",
@@ -223,7 +223,7 @@ def test_the_mcp_sdk_finds_the_server_and_gets_its_token(
             )
 
             async def call() -> int:
-                async with httpx2.AsyncClient(auth=provider) as caller:
+                async with httpx2.AsyncClient(auth=provider, timeout=PATIENCE) as caller:
                     return (await caller.get(resource)).status_code
 
             assert asyncio.run(call()) == 200

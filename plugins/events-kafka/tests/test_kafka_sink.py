@@ -23,7 +23,7 @@ def build_message(key: str = "room1", number: int = 1, size: int = 0) -> Message
 
 
 def build_sink(cluster: Any, **more: Any) -> KafkaSink:
-    settings = {"Servers": cluster.servers, "Tls": False, "Timeout": 10, **more}
+    settings = {"Servers": cluster.servers, "Tls": False, "Timeout": 60, **more}
     return KafkaSink(KafkaSettings.model_validate(settings))
 
 

@@ -14,6 +14,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from pydantic import ValidationError
 
+from tests.waiting import PATIENCE
 from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, Message
 from twinframe_events_mqtt.plugin import twinframe_event_sink, twinframe_settings
 from twinframe_events_mqtt.settings import MqttSettings
@@ -27,7 +28,7 @@ def build_message(key: str = "room1", number: int = 1) -> Message:
 
 
 def build_sink(port: int, **more: Any) -> MqttSink:
-    settings = {"Host": "127.0.0.1", "Port": port, "Tls": False, "Timeout": 3, **more}
+    settings = {"Host": "127.0.0.1", "Port": port, "Tls": False, "Timeout": 60, **more}
     return MqttSink(MqttSettings.model_validate(settings))
 
 
@@ -39,6 +40,7 @@ def subscribed(port: int) -> Iterator[queue.Queue[paho.MQTTMessage]]:
     client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
     client.on_message = lambda _client, _data, message: found.put(message)
     client.on_subscribe = lambda *_rest: ready.put(True)
+    client.connect_timeout = PATIENCE
     client.connect("127.0.0.1", port)
     client.loop_start()
     client.subscribe("#", qos=1)
