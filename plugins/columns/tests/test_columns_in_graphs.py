@@ -34,6 +34,33 @@ async def put_room(graph: Graph, at: int, name: str = "room") -> None:
     await graph.twins.put_twin(f"room{at:03}", document)
 
 
+async def explain(graph: Graph, text: str) -> dict[str, Any]:
+    (row,) = (await graph.queries.run(f"EXPLAIN {text}")).rows
+    (part,) = orjson.loads(row)["pushed"]
+    return {"engine": part["engine"], **part["declined"]}
+
+
+def test_explain_says_which_engine_answers_and_why_columns_would_not(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with open_with_columns(tmp_path) as graph:
+            scan = "MATCH (t:Room) RETURN max(t.seats) AS n"
+            await put_rooms(graph, 3)
+            assert "being made" in (await explain(graph, scan))["columns"]
+            await wait_for_columns(graph, scan)
+            assert await explain(graph, scan) == {"engine": "columns"}
+            path = "MATCH p = shortestPath((a:Room)-[:next*]->(b:Room)) RETURN count(p) AS n"
+            text = "MATCH (t:Room) RETURN sum(t.name + 1) AS n"
+            reasons = {
+                "Shortest paths in columns.": path,
+                "An aggregate of what are no numbers.": text,
+            }
+            for reason, declined in reasons.items():
+                found = await explain(graph, declined)
+                assert found == {"engine": "sqlite", "columns": reason}, declined
+
+    asyncio.run(run())
+
+
 async def read_pages(graph: Graph, text: str, size: int) -> list[list[Any]]:
     pages: list[list[Any]] = []
     token = None

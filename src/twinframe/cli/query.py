@@ -72,6 +72,8 @@ def explain(text: str, params: Sequence[str], config: Path | None, *, as_json: b
         indexes = ", ".join(part["indexes"]) or "none"
         click.echo(f"\n{part['engine']} runs:\n{part['plan']}\n\n{part['statement']}")
         click.echo(f"\nindexes: {indexes}")
+        for engine, reason in part["declined"].items():
+            click.echo(f"\n{engine} would not answer it: {reason}")
     if not document["pushed"]:
         click.echo("\nThe store runs no part of it; the evaluator runs all.")
 

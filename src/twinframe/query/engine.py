@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from twinframe.errors import TwinframeError
@@ -36,6 +37,19 @@ node's member, as the node's model declares it. Its arguments are the node, the 
 constant, and a map from temporal schemas to lists of the ids of the interfaces that declare the
 member with them.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a run of a compiled query would be answered now, for EXPLAIN.
+
+    `engine` is the name of the engine that would, where it is another than the one that compiled
+    it. `declined` says in words why engines would not that the store prefers to its own.
+    """
+
+    indexes: Sequence[str] = ()
+    engine: str | None = None
+    declined: Mapping[str, str] = field(default_factory=dict)
 
 
 class CompiledQuery(ABC):
@@ -82,11 +96,17 @@ class CompiledQuery(ABC):
         del session, parameters
         return ()
 
+    def explain(self, session: GraphReader, parameters: Mapping[str, Value]) -> Explanation:
+        """How a run would be answered in the present graph."""
+        return Explanation(self.list_indexes(session, parameters))
+
 
 class QueryEngine(ABC):
     """The part of query execution that a store does itself."""
 
     name: str
+    typed_name: str | None = None
+    """What EXPLAIN calls the engine that `compile_typed` compiles for."""
 
     @abstractmethod
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:

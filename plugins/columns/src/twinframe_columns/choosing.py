@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from twinframe.errors import LimitExceeded, QueryTimeout
 from twinframe.model.values import Value
 from twinframe.query.algebra import Parameter, Query
-from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
+from twinframe.query.engine import CannotRun, CompiledQuery, Explanation, JsonRow, QueryEngine
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.reader import GraphReader
 from twinframe.query.traversal import walk
@@ -20,6 +20,10 @@ from twinframe_columns.projection import Projection
 T = TypeVar("T")
 
 COLUMNS: Final = "columns"
+_NOT_THERE: Final = (
+    "The graph has no columns now: it has too few twins, they are being made, or many changes came "
+    "at once."
+)
 _LONGEST_PAUSE: Final = 1_024
 
 
@@ -136,20 +140,34 @@ class ChosenQuery(CompiledQuery):
         self, session: GraphReader, parameters: Mapping[str, Value]
     ) -> Iterator[tuple[Value, ...]]:
         """Rows as values."""
-        rows = self._find_rows(session, parameters, None)
+        run = self._plan.run
+        rows = self._run(session, lambda p: run(p, session, parameters))
         return self._stored.run_rows(session, parameters) if rows is None else iter(rows)
 
     def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:
         """The indexes of the store, after `columns` where these would answer now."""
-        stored = self._stored.list_indexes(session, parameters)
-        found = self._find_rows(session, parameters, 1)
-        return stored if found is None else (COLUMNS, *stored)
+        return self.explain(session, parameters).indexes
 
-    def _find_rows(
-        self, session: GraphReader, parameters: Mapping[str, Value], limit: int | None
-    ) -> list[tuple[Value, ...]] | None:
-        run = self._plan.run
-        return self._run(session, lambda p: run(p, session, parameters, 0, limit))
+    def explain(self, session: GraphReader, parameters: Mapping[str, Value]) -> Explanation:
+        """Whether columns would answer now, or why not."""
+        stored = self._stored.list_indexes(session, parameters)
+        reason = self._find_reason(session, parameters)
+        if reason is not None:
+            return Explanation(stored, declined={COLUMNS: reason})
+        return Explanation((COLUMNS, *stored), COLUMNS)
+
+    def _find_reason(self, session: GraphReader, parameters: Mapping[str, Value]) -> str | None:
+        """Return why columns would not answer now; None if they would."""
+        if not isinstance(session, GraphSession):
+            return "The session is not one of the store."
+        with self._holder.open(session) as projection:
+            if projection is None:
+                return _NOT_THERE
+            try:
+                self._plan.run(projection, session, parameters, 0, 1)
+            except CannotRun as error:
+                return error.message
+        return None
 
     def _run(
         self,
@@ -174,8 +192,47 @@ class ChosenQuery(CompiledQuery):
         return found
 
 
+class DeclinedQuery(CompiledQuery):
+    """A plan that columns declined, compiled for the store."""
+
+    def __init__(self, stored: CompiledQuery, reason: str) -> None:
+        self.text = stored.text
+        self.resumable = stored.resumable
+        self.short_seconds = stored.short_seconds
+        self._stored = stored
+        self._reason = reason
+
+    def run_json(
+        self,
+        session: GraphReader,
+        parameters: Mapping[str, Value],
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        """Rows of the store."""
+        return self._stored.run_json(session, parameters, after=after, skip=skip, limit=limit)
+
+    def run_rows(
+        self, session: GraphReader, parameters: Mapping[str, Value]
+    ) -> Iterator[tuple[Value, ...]]:
+        """Rows of the store."""
+        return self._stored.run_rows(session, parameters)
+
+    def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:
+        """Those of the store."""
+        return self._stored.list_indexes(session, parameters)
+
+    def explain(self, session: GraphReader, parameters: Mapping[str, Value]) -> Explanation:
+        """Why columns would not answer."""
+        return Explanation(self.list_indexes(session, parameters), declined={COLUMNS: self._reason})
+
+
 class ChoosingEngine(QueryEngine):
     """Compiles a plan for both. What the store's engine declines is declined."""
+
+    typed_name = COLUMNS
 
     def __init__(self, engine: QueryEngine, holder: ProjectionHolder) -> None:
         self.name = engine.name
@@ -187,8 +244,8 @@ class ChoosingEngine(QueryEngine):
         stored = self._engine.compile(query, parameters)
         try:
             plan = ColumnPlan(query)
-        except CannotRun:
-            return stored
+        except CannotRun as declined:
+            return DeclinedQuery(stored, declined.message)
         return ChosenQuery(stored, plan, self._holder)
 
     def compile_typed(

@@ -17,6 +17,7 @@ from twinframe.query.algebra import (
     Literal,
     NodePattern,
     Parameter,
+    PathKind,
     Property,
     RelationshipPattern,
     Unary,
@@ -75,6 +76,8 @@ class PatternMatcher:
         expressions: ExpressionCompiler,
         bound: frozenset[str],
     ) -> None:
+        if any(path.kind is not PathKind.ALL for path in pattern.paths):
+            raise CannotRun("Shortest paths in columns.")
         if pattern.paths:
             raise CannotRun("A path in columns.")
         self._bound = bound

@@ -158,7 +158,8 @@ class _ExplainExecution(Execution):
     """Replaces `execution` and yields a description of it.
 
     The row has `plan`, the optimized algebra as text, and `pushed`, a list with one map for each
-    part that the store runs: its `engine`, its `plan`, the `statement` and the `indexes` it uses.
+    part that the store runs: the `engine` that would answer it, its `plan`, the `statement` and the
+    `indexes` it uses, and by which engines it is `declined` for which reason.
     `operators` are the plan for programs (see `build_operators`).
     """
 
@@ -192,14 +193,16 @@ class _ExplainExecution(Execution):
         del limits
         chosen = self._execution.choose(session, parameters)
         explained, parts = chosen.query, chosen.parts
+        found = chosen.explain_parts(session, parameters)
         pushed: list[Value] = [
             {
-                "engine": part.engine,
+                "engine": one.engine or part.engine,
                 "plan": "\n".join(render_operator(part.operator)),
                 "statement": part.compiled.text,
-                "indexes": list(part.compiled.list_indexes(session, parameters)),
+                "indexes": list(one.indexes),
+                "declined": dict(one.declined),
             }
-            for part in parts
+            for part, one in zip(parts, found, strict=True)
         ]
         operators: list[Value] = [*build_operators(explained.root, parts)]
         yield render_query(explained), pushed, operators

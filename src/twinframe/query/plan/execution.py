@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Final
 
 from twinframe.errors import InvalidContinuationToken, LimitExceeded
 from twinframe.model.rendering import render_json, render_row
 from twinframe.model.values import Value
 from twinframe.query.algebra import Operator, Query, ResultShape
-from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow
+from twinframe.query.engine import CannotRun, CompiledQuery, Explanation, JsonRow
 from twinframe.query.evaluate.engine import EvaluatorPlan
 from twinframe.query.evaluate.limits import Limits
 from twinframe.query.evaluate.run import Row
@@ -48,6 +50,8 @@ class Execution(ABC):
     query: Query
     parts: tuple[PushedPart, ...]
     is_whole: bool = False
+    declined_by: Mapping[str, str] = MappingProxyType({})
+    """The engines that declined the whole query before it was split, each with the reason."""
     short_seconds: float = CompiledQuery.short_seconds
     """See `CompiledQuery`."""
 
@@ -81,6 +85,13 @@ class Execution(ABC):
         """Return what would run now, where there are several."""
         del session, parameters
         return self
+
+    def explain_parts(
+        self, session: GraphReader, parameters: Mapping[str, Value]
+    ) -> list[Explanation]:
+        """Return how each of the parts would be answered now."""
+        found = [part.compiled.explain(session, parameters) for part in self.parts]
+        return [replace(one, declined={**self.declined_by, **one.declined}) for one in found]
 
 
 class WholeExecution(Execution):
@@ -165,10 +176,12 @@ class PreferredExecution(Execution):
 
     def choose(self, session: GraphReader, parameters: Mapping[str, Value]) -> Execution:
         """The engine's, if it names what it would use."""
-        (part,) = self._preferred.parts
-        if part.compiled.list_indexes(session, parameters):
+        (found,) = self._preferred.explain_parts(session, parameters)
+        if found.engine is not None:
             return self._preferred
-        return self._fallback
+        fallback = copy(self._fallback)
+        fallback.declined_by = found.declined
+        return fallback
 
 
 class EvaluatedExecution(Execution):

@@ -69,7 +69,9 @@ def split(
         return found
     try:
         compiled = engine.compile_typed(query, parameters, typing)
-    except CannotRun:
+    except CannotRun as declined:
+        if engine.typed_name is not None:
+            found.declined_by = {engine.typed_name: declined.message}
         return found
     return PreferredExecution(WholeExecution(query, engine.name, compiled), found)
 
