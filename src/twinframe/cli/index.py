@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import click
 
 from twinframe.cli.console import config_option, json_option, write_json
+from twinframe.cli.tables import write_table
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.installation import load_installation
-from twinframe.storage.indexes import PropertyIndexes
+from twinframe.model.values import JsonValue
+from twinframe.storage.indexes import IndexOrigin, IndexReport, PropertyIndexes
+
+_COLUMNS: Final = (
+    *("Property", "Of", "Why", "For", "Used", "Asked", "Last", "Bytes", "Seconds", "Hindrance"),
+)
 
 property_argument = click.argument("name", metavar="PROPERTY")
 
@@ -38,14 +45,15 @@ def create_index(name: str, config: Path | None) -> None:
 @config_option
 @json_option
 def list_indexes(config: Path | None, *, as_json: bool) -> None:
-    """Print the indexed properties."""
+    """Print the indexed properties: why each has its index, how often queries used it, what it
+    costs. Properties that queries would use an index on follow, with what is in the way.
+    """
     with _open_indexes(config) as indexes:
-        names = list(indexes.list_indexes())
+        reports = indexes.report_indexes()
     if as_json:
-        write_json(names)
+        write_json([_render_report(report) for report in reports])
         return
-    for name in names:
-        click.echo(name)
+    write_table(_COLUMNS, [_render_row(report) for report in reports])
 
 
 @index.command("drop")
@@ -53,11 +61,42 @@ def list_indexes(config: Path | None, *, as_json: bool) -> None:
 @config_option
 def drop_index(name: str, config: Path | None) -> None:
     """Drop the index of PROPERTY. An index that the settings declare is created again at the next
-    start.
+    start, an automatic one when queries ask for it again.
     """
     with _open_indexes(config) as indexes:
         indexes.drop_index(name)
     click.echo(f"The property {name} has no index any more.")
+
+
+def _render_report(report: IndexReport) -> dict[str, JsonValue]:
+    return {
+        "property": report.name,
+        "of": report.entities,
+        "why": report.origin.value,
+        "used": report.used,
+        "asked": report.asked,
+        "for": list(report.uses),
+        "last": None if report.last is None else report.last.isoformat(timespec="seconds"),
+        "bytes": report.size,
+        "seconds": report.seconds,
+        "hindrance": report.hindrance or None,
+    }
+
+
+def _render_row(report: IndexReport) -> list[str]:
+    is_counted = report.used is not None
+    return [
+        report.name,
+        report.entities,
+        report.origin.value,
+        ", ".join(report.uses),
+        str(report.used) if is_counted else "",
+        str(report.asked) if is_counted else "",
+        "" if report.last is None else report.last.isoformat(timespec="seconds"),
+        "" if report.origin is IndexOrigin.WANTED else str(report.size),
+        "" if report.seconds is None else f"{report.seconds:.2f}",
+        report.hindrance,
+    ]
 
 
 @contextmanager

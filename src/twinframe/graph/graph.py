@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from twinframe.graph.background.indexes import IndexKind
 from twinframe.graph.background.runner import BackgroundTask
 from twinframe.graph.context.context import GraphContext, GraphRunner
 from twinframe.graph.context.write_clock import WriteClock
@@ -35,6 +36,7 @@ from twinframe.query.engine import QueryEngine
 from twinframe.runtime.instruments.base import Instruments
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
+from twinframe.storage.indexes import IndexUpkeep
 from twinframe.storage.triples import TripleSupport
 
 _HOSTED_IDLE_SECONDS: Final = 10.0
@@ -62,6 +64,7 @@ class Graph:
         endpoints: Endpoints = NO_ENDPOINTS,
         locations: JobLocations | None = None,
         memory: MemoryAccount | None = None,
+        index_upkeep: IndexUpkeep | None = None,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
@@ -70,7 +73,7 @@ class Graph:
         `graph_id` its id. `triples` writes the graph as RDF and queries it in SPARQL. `endpoints`
         are those that its event routes may use. `locations` are those that its jobs may read and
         write; None: those that the settings allow to the service's own graph. `memory` is what the
-        worker may hold for all its graphs.
+        worker may hold for all its graphs. `index_upkeep` is the store's, if it has that ability.
         """
         clock = build_steady_clock(clock)
         write_clock = WriteClock(clock)
@@ -103,6 +106,7 @@ class Graph:
             delivery,
             self.upkeep,
             JobRunner(context, locations),
+            *([IndexKind(context, index_upkeep)] if index_upkeep is not None else []),
         )
         self.queries = Queries(context, engine, scratch, instruments)
         if engine is not None:

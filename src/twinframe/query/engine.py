@@ -85,6 +85,11 @@ class CompiledQuery(ABC):
         reader that is short, `CannotRun` says that it cannot be short now, but may be later.
         """
 
+    def count_answered(self, session: GraphReader) -> None:  # noqa: B027  (most have no use for it)
+        """Note that another engine answered a run of this query: a store that makes indexes by
+        itself may want one for it.
+        """
+
     @abstractmethod
     def run_rows(
         self, session: GraphReader, parameters: Mapping[str, Value]

@@ -38,6 +38,7 @@ from twinframe.service.sites import build_sites
 from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
+from twinframe.storage.indexes import find_index_upkeep
 from twinframe.storage.runner import StoreRunner
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ def build_graph(
         triples=build_triple_support(installation, service.store, graph),
         endpoints=endpoints,
         memory=memory,
+        index_upkeep=find_index_upkeep(service.store),
     )
 
 

@@ -1,9 +1,45 @@
-"""Indexes on properties of twins: an optional ability of stores besides the storage interface."""
+"""Indexes on properties: optional abilities of stores besides the storage interface."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from twinframe.storage.base import GraphSession, GraphStore, WriteFunction
+
+
+class IndexOrigin(StrEnum):
+    """Why there is an index, or `WANTED`, where there is none."""
+
+    DECLARED = "declared"
+    COMMAND = "command"
+    AUTOMATIC = "automatic"
+    WANTED = "wanted"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What is known about the index of a property, or about one that queries asked for.
+
+    `used` counts runs of queries that used it, `asked` those that would have, `uses` are what for.
+    Both are None for an index of which no runs are counted. `entities` is `twins` or
+    `relationships`; `size` is in bytes; `seconds` is how long making it took; `hindrance` says why
+    a wanted index is not made.
+    """
+
+    name: str
+    entities: str
+    origin: IndexOrigin
+    used: int | None = None
+    asked: int | None = None
+    uses: tuple[str, ...] = ()
+    last: datetime | None = None
+    size: int = 0
+    seconds: float | None = None
+    hindrance: str = ""
 
 
 class PropertyIndexes(ABC):
@@ -11,7 +47,11 @@ class PropertyIndexes(ABC):
 
     @abstractmethod
     def list_indexes(self) -> Sequence[str]:
-        """The indexed properties, in alphabetical order."""
+        """The indexed properties of twins, in alphabetical order."""
+
+    @abstractmethod
+    def report_indexes(self) -> Sequence[IndexReport]:
+        """Report all indexes of properties, then those that queries asked for."""
 
     @abstractmethod
     def create_index(self, name: str) -> bool:
@@ -23,3 +63,23 @@ class PropertyIndexes(ABC):
     @abstractmethod
     def drop_index(self, name: str) -> None:
         """Drop the index of the property `name`; `InvalidArgument` when there is none."""
+
+
+class IndexUpkeep(ABC):
+    """The ability to make and drop indexes by itself, as queries ask for them."""
+
+    @abstractmethod
+    def is_index_upkeep_due(self, session: GraphSession) -> bool:
+        """Return whether `plan_index_upkeep` should be called now: point reads at most."""
+
+    @abstractmethod
+    def plan_index_upkeep(self, session: GraphSession) -> Sequence[WriteFunction[None]]:
+        """Return the writes that bring the indexes in line with the queries, in their order.
+
+        Each is one transaction. One that is lost is planned again when it is still needed.
+        """
+
+
+def find_index_upkeep(store: GraphStore) -> IndexUpkeep | None:
+    """Return the store itself if it has the ability."""
+    return store if isinstance(store, IndexUpkeep) else None

@@ -189,6 +189,8 @@ class ChosenQuery(CompiledQuery):
                 declines.add()
                 return None
         declines.clear()
+        if found is not None:
+            self._stored.count_answered(session)
         return found
 
 

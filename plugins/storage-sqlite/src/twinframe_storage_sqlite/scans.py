@@ -16,6 +16,7 @@ from twinframe.query.evaluate.labels import compile_labels, find_label_names
 from twinframe.query.reader import GraphReader, Hop
 from twinframe.storage.cpu_scheduler import CpuScheduler
 from twinframe_storage_sqlite.aggregate_functions import add_aggregate_functions
+from twinframe_storage_sqlite.index_notes import IndexNotes
 from twinframe_storage_sqlite.scalar_functions import add_scalar_functions
 from twinframe_storage_sqlite.statements import Row, SqlValue, StatementRunner
 
@@ -73,8 +74,15 @@ def read_label_sets(runner: StatementRunner) -> LabelSets:
 class GraphScans(StatementRunner, GraphReader):
     """Reads for the evaluator; decodes documents, and caches labels until the schema changes."""
 
-    def __init__(self, connection: apsw.Connection, scheduler: CpuScheduler | None = None) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        scheduler: CpuScheduler | None = None,
+        notes: IndexNotes | None = None,
+    ) -> None:
+        """`notes` count the runs of statements that an index might serve."""
         super().__init__(connection, scheduler)
+        self.notes = notes
         add_aggregate_functions(connection)
         add_scalar_functions(connection)
         self._labels: LabelSets = {}

@@ -84,3 +84,28 @@ class SqliteSettings(Section):
         description="Properties to index. The indexes are created when the store is opened; "
         "`twinframe index` creates them without a restart.",
     )
+    automatic_indexes: Literal["off", "advise", "automatic"] = Field(
+        default="automatic",
+        description="`automatic`: properties get an index in the background when queries that read "
+        "many entities for a few would use it, and lose it when none does any more. `advise`: "
+        "`twinframe index list` only says which ones are wanted. `off`: nothing is counted, and "
+        "automatic indexes are dropped.",
+    )
+    automatic_index_count: Annotated[int, Field(ge=0, le=64)] = Field(
+        default=4,
+        description="Largest number of automatic indexes of a graph. Each costs a write of an "
+        "entity that has the property 1 to 4 microseconds.",
+    )
+    automatic_index_bytes: Bytes = Field(
+        default=256 * 1024 * 1024,
+        description="Largest size of all automatic indexes of a graph together.",
+    )
+    automatic_index_pause: Seconds = Field(
+        default=2.0,
+        description="Longest time for which making an automatic index may keep writes waiting, by "
+        "an estimate. An index that takes longer is only advised.",
+    )
+    automatic_index_days: Annotated[float, Field(gt=0)] = Field(
+        default=7.0,
+        description="Days without use after which an automatic index is dropped.",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ import apsw
 from twinframe.errors import StorageBusy
 from twinframe.storage.backups import Backups
 from twinframe.storage.base import (
+    GraphSession,
     GraphStore,
     GraphTransaction,
     Outcome,
@@ -22,12 +24,14 @@ from twinframe.storage.base import (
 )
 from twinframe.storage.cpu_scheduler import share_scheduler
 from twinframe.storage.epochs import renew_epoch
-from twinframe.storage.indexes import PropertyIndexes
-from twinframe_storage_sqlite import indexes
+from twinframe.storage.indexes import IndexReport, IndexUpkeep, PropertyIndexes
 from twinframe_storage_sqlite.connection import open_reader
 from twinframe_storage_sqlite.copies import install_copy, prepare_draft, remove_files, write_copy
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.files import build_graph_files
+from twinframe_storage_sqlite.index_notes import IndexNotes
+from twinframe_storage_sqlite.indexing import indexes, upkeep
+from twinframe_storage_sqlite.indexing.reports import report_indexes
 from twinframe_storage_sqlite.opening import FileSchema
 from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.settings import SqliteSettings
@@ -41,7 +45,7 @@ APPLICATION_ID: Final = 0x54574749
 _HAS_ENTRIES: Final = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'entry'"
 
 
-class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
+class SqliteGraphStore(GraphStore, PropertyIndexes, IndexUpkeep, Backups):
     """The graph named `graph` in `<directory>/<graph>.db`, shared by any number of processes."""
 
     traits = StoreTraits(point_reads=Placement.INLINE, largest_batch=128, followed=True)
@@ -52,6 +56,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         self.scratch = self.files.scratch
         self._path = str(self.files.database)
         self._writer = FileWriter(self.files, settings, SqliteTransaction)
+        self._notes = IndexNotes()
 
     def open(self) -> None:
         """Open or create the file, migrate it to the newest schema and check that it is a graph's.
@@ -75,7 +80,8 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         """Open a connection of its own, which cannot write."""
         try:
             scheduler = share_scheduler(self.settings.long_statements)
-            return SqliteSession(open_reader(self._path, self.settings), scheduler)
+            notes = None if self.settings.automatic_indexes == "off" else self._notes
+            return SqliteSession(open_reader(self._path, self.settings), scheduler, notes)
         except EngineError as error:
             raise build_error(error, self._path) from error
 
@@ -130,13 +136,41 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         with closing(self.session()) as session:
             return indexes.list_indexes(session.connection)
 
+    def report_indexes(self) -> Sequence[IndexReport]:
+        """Report all indexes on properties, and those that queries asked for."""
+        with closing(self.session()) as session:
+            session.connection.authorizer = None  # sizes are read from a table of SQLite's own
+            return report_indexes(session, self.settings)
+
     def create_index(self, name: str) -> bool:
         """Create the index in one transaction; writers of all processes wait for it."""
         return bool(self._change(lambda connection: indexes.create_index(connection, name)))
 
     def drop_index(self, name: str) -> None:
-        """Drop the index."""
+        """Drop the index. An automatic one comes again when queries ask for it."""
         self._change(lambda connection: indexes.drop_index(connection, name))
+
+    def is_index_upkeep_due(self, session: GraphSession) -> bool:
+        """Return whether what queries did since the last look is worth another."""
+        assert isinstance(session, SqliteSession)  # noqa: S101  # our own
+        notes = self._notes
+        if not notes.is_due:
+            return False
+        is_search = notes.is_search_due()
+        if any(note.is_worth_a_look for note in notes.peek().values()):
+            return True
+        if (notes.peek() or is_search) and upkeep.has_remains(session):
+            return True
+        notes.take()
+        return False
+
+    def plan_index_upkeep(self, session: GraphSession) -> Sequence[WriteFunction[None]]:
+        """Plan which automatic indexes are made and dropped."""
+        assert isinstance(session, SqliteSession)  # noqa: S101  # our own
+        notes = self._notes.take()
+        if self.settings.automatic_indexes == "off":
+            return upkeep.plan_removal(session)
+        return upkeep.plan_upkeep(session, self.settings, notes, time.time())
 
     def _change(self, change: Callable[[apsw.Connection], object]) -> object:
         def apply(transaction: GraphTransaction) -> object:

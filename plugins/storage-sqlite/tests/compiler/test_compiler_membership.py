@@ -12,7 +12,7 @@ from twinframe.model.values import Value
 from twinframe.query.language import parse_query
 from twinframe.query.plan.optimize import optimize
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
-from twinframe_storage_sqlite.indexes import create_index
+from twinframe_storage_sqlite.indexing.indexes import create_index
 from twinframe_storage_sqlite.session import SqliteSession
 
 ROOM = "dtmi:ex:Room;1"

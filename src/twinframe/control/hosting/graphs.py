@@ -33,6 +33,7 @@ from twinframe.http.errors import HttpError
 from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.storage.base import GraphStore
+from twinframe.storage.indexes import find_index_upkeep
 from twinframe.storage.runner import StoreRunner
 
 _log = logging.getLogger(__name__)
@@ -347,6 +348,7 @@ class HostedGraphs:
                 endpoints=self._endpoints,
                 locations=build_locations(settings.jobs, hosted.entry.resource_id),
                 memory=self._memory,
+                index_upkeep=find_index_upkeep(store),
             )
             api = self._build_api_context(graph)
             runner.prepare()

@@ -29,7 +29,9 @@ from twinframe_storage_sqlite.compiler.guards import find_trap
 from twinframe_storage_sqlite.compiler.output import render_body
 from twinframe_storage_sqlite.compiler.paging import build_labelled_scan, find_page_key
 from twinframe_storage_sqlite.compiler.paths import IdRanges
-from twinframe_storage_sqlite.indexes import list_used
+from twinframe_storage_sqlite.index_notes import IndexNotes
+from twinframe_storage_sqlite.indexing.indexes import list_used
+from twinframe_storage_sqlite.indexing.targets import find_targets, is_lookup
 from twinframe_storage_sqlite.scans import GraphScans
 
 _PAGE = Page(":page_skip", ":page_limit")
@@ -64,6 +66,8 @@ class SqliteQuery(CompiledQuery):
         self._scan = build_labelled_scan(select, key, cells)
         self._ranges = IdRanges(select.statement.ranges)
         self.text = self._ranges.strip(self._text)
+        self._is_noted = bool(find_targets(self.text))
+        self._is_lookup = is_lookup(self.text)
 
     def run_json(
         self,
@@ -80,14 +84,22 @@ class SqliteQuery(CompiledQuery):
         if self.resumable:
             bindings["page_after"] = self._first if after is None else self._read_key(after)
         text = self._choose(scans, bindings)
+        notes = scans.notes if self._is_noted else None
         if limit is None:
-            return cast("Iterator[JsonRow]", _run(scans, text, bindings))
+            return cast("Iterator[JsonRow]", _run(scans, text, bindings, notes))
         # PERF: no Python frame between SQLite and most rows of a page. Rows are not fetched all at
         # once: each may have a mebibyte, and a page ends when it is large enough. Rows of a short
         # snapshot are small and few.
         if scans.is_short:
-            return cast("Iterator[JsonRow]", iter(_run_all(scans, text, bindings)))
-        return cast("Iterator[JsonRow]", chain.from_iterable(_run_page(scans, text, bindings)))
+            return cast("Iterator[JsonRow]", iter(_run_all(scans, text, bindings, notes)))
+        pages = _run_page(scans, text, bindings, notes)
+        return cast("Iterator[JsonRow]", chain.from_iterable(pages))
+
+    def count_answered(self, session: GraphReader) -> None:
+        """Count a run that looked up a value: with an index it takes as long at any size."""
+        notes = _read_scans(session).notes
+        if self._is_lookup and notes is not None:
+            notes.count_answered(self.text)
 
     def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:
         """The indexes that SQLite would use for a page of 1,000 rows of the present graph."""
@@ -131,7 +143,7 @@ class SqliteQuery(CompiledQuery):
         labels = scans.read_label_sets()
         columns: tuple[Column, ...] = self._columns
         text = self._ranges.choose(self._rows_text, scans, bindings)
-        for row in _run(scans, text, bindings):
+        for row in _run(scans, text, bindings, scans.notes if self._is_noted else None):
             cells = iter(row)
             yield tuple(
                 column.decode(tuple(islice(cells, len(column.sql))), labels) for column in columns
@@ -144,33 +156,45 @@ def _read_count(bindings: Mapping[str, SqlValue], placeholder: str | None) -> in
 
 
 def _run_all(
-    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue], notes: IndexNotes | None
 ) -> list[tuple[Any, ...]]:
+    before = scans.read_steps()
     try:
         return scans.read_all(sql, bindings)
     except StorageError as error:
         _raise_trap(error)
         raise
+    finally:
+        if notes is not None:
+            notes.count(sql, scans.read_steps() - before)
 
 
 def _run_page(
-    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue], notes: IndexNotes | None
 ) -> Iterator[list[tuple[Any, ...]]]:
+    before = scans.read_steps()
     try:
         yield from scans.iterate_some(sql, bindings)
     except StorageError as error:
         _raise_trap(error)
         raise
+    finally:
+        if notes is not None:
+            notes.count(sql, scans.read_steps() - before)
 
 
 def _run(
-    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue], notes: IndexNotes | None
 ) -> Iterator[tuple[Any, ...]]:
+    before = scans.read_steps()
     try:
         yield from scans.iterate(sql, bindings)
     except StorageError as error:
         _raise_trap(error)
         raise
+    finally:
+        if notes is not None:
+            notes.count(sql, scans.read_steps() - before)
 
 
 def _raise_trap(error: StorageError) -> None:
