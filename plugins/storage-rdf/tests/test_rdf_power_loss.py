@@ -139,7 +139,7 @@ def lose_power_often(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
 
 
-@pytest.mark.timeout(60 + 5 * IMAGES)
+@pytest.mark.timeout(300 + 5 * IMAGES)
 def test_nothing_acknowledged_is_lost_with_the_power(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

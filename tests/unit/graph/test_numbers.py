@@ -102,7 +102,6 @@ def query(world: World, text: str, **parameters: Any) -> Any:
     return [orjson.loads(row) for row in page.rows]
 
 
-@pytest.mark.timeout(60)
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(SPELT)
 @example((1e19, "10000000000000000000"))
