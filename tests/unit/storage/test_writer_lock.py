@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 import time
 from multiprocessing.queues import Queue
@@ -13,6 +14,7 @@ import pytest
 
 from tests.waiting import join, start
 from twinframe.errors import StorageBusy
+from twinframe.runtime.locks import try_lock_part, unlock_part
 from twinframe.storage.writer_lock import WriterLock
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -89,6 +91,36 @@ def test_a_killed_holder_frees_the_turn(tmp_path: Path) -> None:
     with lock.hold(5):
         pass
     lock.close()
+
+
+def test_each_gets_the_lock_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    first, second, third = (open_lock(tmp_path) for _ in range(3))
+    line = os.open(tmp_path / "queue", os.O_RDWR)
+    got: list[str] = []
+
+    def wait(lock: WriterLock, name: str) -> None:
+        with lock.hold(60):
+            got.append(name)
+
+    with first.hold(60):
+        threads = [start(wait, second, "second")]
+        wait_until_taken(line, 0)
+        threads.append(start(wait, third, "third"))
+        wait_until_taken(line, 1)
+    wait(first, "first again")
+    for thread in threads:
+        join(thread)
+    assert got == ["second", "third", "first again"]
+    os.close(line)
+    for lock in (first, second, third):
+        lock.close()
+
+
+def wait_until_taken(line: int, place: int) -> None:
+    """Return once someone has this place in line."""
+    while try_lock_part(line, place, 1):
+        unlock_part(line, place, 1)
+        time.sleep(0.001)
 
 
 def test_processes_that_come_back_at_once_cannot_overtake_those_that_wait(tmp_path: Path) -> None:
