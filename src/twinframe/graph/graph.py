@@ -23,7 +23,7 @@ from twinframe.graph.queries.triples import Triples
 from twinframe.graph.transfer.exporting import Portable
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
-from twinframe.graph.transfer.jobs.runner import JobRunner
+from twinframe.graph.transfer.jobs.runner import JobRunner, RunApart
 from twinframe.graph.transfer.locations.locations import JobLocations, build_locations
 from twinframe.graph.twins.bulk import Bulk
 from twinframe.graph.twins.observation import Observation
@@ -65,6 +65,7 @@ class Graph:
         locations: JobLocations | None = None,
         memory: MemoryAccount | None = None,
         index_upkeep: IndexUpkeep | None = None,
+        run_apart: RunApart | None = None,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
@@ -74,6 +75,7 @@ class Graph:
         are those that its event routes may use. `locations` are those that its jobs may read and
         write; None: those that the settings allow to the service's own graph. `memory` is what the
         worker may hold for all its graphs. `index_upkeep` is the store's, if it has that ability.
+        `run_apart` runs long jobs in processes of their own.
         """
         clock = build_steady_clock(clock)
         write_clock = WriteClock(clock)
@@ -102,10 +104,11 @@ class Graph:
             context, endpoints, hosted=is_hosted, idle_seconds=idle, graph=graph_id
         )
         self.upkeep: BackgroundTask = OutboxKind(context)
+        self.jobs = JobRunner(context, locations, run_apart)
         self.background_tasks: tuple[BackgroundTask, ...] = (
             delivery,
             self.upkeep,
-            JobRunner(context, locations),
+            self.jobs,
             *([IndexKind(context, index_upkeep)] if index_upkeep is not None else []),
         )
         self.queries = Queries(context, engine, scratch, instruments)

@@ -6,8 +6,6 @@ Its limits are those of the application it serves.
 from __future__ import annotations
 
 import asyncio
-import ctypes
-import gc
 import math
 import os
 import signal
@@ -26,19 +24,14 @@ from uvicorn.server import Server
 from uvicorn_worker import UvicornWorker  # type: ignore[import-untyped]  # ships no types
 
 from twinframe.http.server.protocol import build_protocol
-from twinframe.runtime.heap import HeapTrimmer, set_up_heap
+from twinframe.runtime.heap import HeapTrimmer
 from twinframe.runtime.memory import MemoryAccount
+from twinframe.runtime.process import set_up_process
 from twinframe.settings import ServerSettings
 
-_PR_SET_PDEATHSIG = 1
 _TICKS_A_LOOK = 10  # of 0.1 s each, uvicorn's
 _TICKS_A_TRIM = 30
 _HEAP_GROWTH = 32 * 1024**2
-# PERF: the time for which a computing thread keeps the interpreter's lock from the event loop,
-# which releases it several times per request: with the default 5 ms the 99th percentile of reads
-# during two queries was 65 ms, with 1 ms 21 ms; 0.5 ms is by decision 0040.
-_SWITCH_SECONDS = 0.0005
-_GARBAGE = (5_000, 20, 50)
 
 
 class ServedApplication(Protocol):
@@ -125,13 +118,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
 
     def init_process(self) -> None:
         """Exit when the arbiter does: an orphan would serve in parallel with its successors."""
-        if sys.platform == "linux":
-            ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != self.ppid:
-                sys.exit(1)  # the arbiter was gone before the line above
-        set_up_heap()
-        sys.setswitchinterval(_SWITCH_SECONDS)
-        gc.set_threshold(*_GARBAGE)
+        set_up_process(self.ppid, signal.SIGTERM)
         super().init_process()
 
     def run(self) -> None:

@@ -32,6 +32,7 @@ from twinframe.service.assistants import build_hosted_service, build_service, li
 from twinframe.service.endpoints import build_endpoints
 from twinframe.service.features import CONTROL, HOSTING, load_part
 from twinframe.service.instruments import InstrumentService
+from twinframe.service.job_process import JobProcess
 from twinframe.service.logs import LogService, configure_logging
 from twinframe.service.memory import build_account
 from twinframe.service.sites import build_sites
@@ -105,7 +106,8 @@ def _build(
     access = build_access(installation)
     gate = None if access is None else access.gate
     endpoints = build_endpoints(installation)
-    graph = build_graph(installation, store, told, endpoints, memory=memory)
+    jobs = JobProcess(installation.configuration) if store.store.traits.shared else None
+    graph = build_graph(installation, store, told, endpoints, memory=memory, jobs=jobs)
     background = BackgroundService(store.runner, graph.background_tasks, settings)
     assistants = None
     if mcp is not None:
@@ -167,11 +169,12 @@ def build_graph(
     endpoints: Endpoints = NO_ENDPOINTS,
     graph: str = "",
     memory: MemoryAccount | None = None,
+    jobs: JobProcess | None = None,
 ) -> Graph:
     """Build the use cases over a store, with the query engine that its plugin offers for it.
 
     `graph` is the name of the stored graph; empty is the service's own. `memory` is the account of
-    this process; None makes one with all the memory of the service.
+    this process; None makes one with all the memory of the service. `jobs` runs long jobs.
     """
     memory = memory or build_account(installation.settings, workers=1)
     service.store.memory = memory
@@ -187,6 +190,7 @@ def build_graph(
         endpoints=endpoints,
         memory=memory,
         index_upkeep=find_index_upkeep(service.store),
+        run_apart=None if jobs is None else jobs.run,
     )
 
 

@@ -59,11 +59,12 @@ class JobsSettings(Section):
         default=64 * 1024 * 1024, description="Largest section of models; it is held in memory."
     )
     chunk_rows: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=500, description="Twins or relationships that are written at once."
+        default=500, description="Most twins or relationships that are written at once."
     )
     pause: Annotated[float, Field(ge=0)] = Field(
         default=0.002,
-        description="Seconds between two such writes of a job, in which others can write.",
+        description="Most seconds between two writes of a job, in which others can write. 0: a job "
+        "writes as much and as fast as it can.",
     )
     events: bool = Field(
         default=True,

@@ -9,6 +9,7 @@ the import.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar
@@ -31,6 +32,7 @@ from twinframe.graph.transfer.lines import (
     read_lines,
 )
 from twinframe.graph.transfer.model_lines import ModelSection, finish_models
+from twinframe.graph.transfer.pace import LEAST_ROWS, Pace
 from twinframe.graph.transfer.progress import BEGIN, Finding, Progress, build_finding
 from twinframe.graph.transfer.relationship_lines import RelationshipChunk
 from twinframe.graph.transfer.sections import (
@@ -129,11 +131,34 @@ class FileReader:
         self._open: list[Numbered[bytes]] = []
         self._held = context.memory.hold(Part.IMPORTS)
         self._size = self._end = 0
+        self._rows = min(self._jobs.chunk_rows, LEAST_ROWS)
         self._chunks = self._cut()
+        self._error: TwinframeError | None = None
 
-    def read_chunk(self) -> RawChunk | None:
-        """Return the next chunk after the start; None at the end. Errors: `ImportFileInvalid`."""
-        return next(self._chunks, None)
+    def read_chunks(self) -> list[RawChunk]:
+        """Return the next chunks after the start, of one section; none at the end.
+
+        Together they have `Jobs__ChunkRows` lines, or 1 MiB, where the file has as many. Errors:
+        `ImportFileInvalid`, after the chunks that come before it.
+        """
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        found: list[RawChunk] = []
+        lines = memory = 0
+        try:
+            for chunk in self._chunks:
+                found.append(chunk)
+                lines += len(chunk.lines)
+                memory += chunk.memory
+                is_enough = lines >= self._jobs.chunk_rows or memory >= _CHUNK_BYTES * _ROW_COPIES
+                if is_enough or self._section is not chunk.section:
+                    break
+        except TwinframeError as failure:
+            if not found:
+                raise
+            self._error = failure
+        return found
 
     def parse(
         self, chunk: RawChunk, pause_seconds: float = 0.0
@@ -215,7 +240,7 @@ class FileReader:
                     line=number,
                 )
             return False
-        return len(self._open) >= self._jobs.chunk_rows or self._size >= _CHUNK_BYTES
+        return len(self._open) >= self._rows or self._size >= _CHUNK_BYTES
 
     def _find_section(self, number: int, line: bytes) -> Section | None:
         try:
@@ -279,27 +304,27 @@ class Importer:
     async def run(
         self, source: ByteSource, start: Progress = BEGIN, pause: float = 0.0
     ) -> Progress:
-        """Import the lines after `start`, pausing `pause` seconds after each chunk.
+        """Import the lines after `start`, pausing at most `pause` seconds after each write.
 
-        With a pause there are other requests to serve: chunks are then prepared with short sleeps.
-        Errors: `ImportFileInvalid`, those of an upload of models, `QuotaExceeded`, `StorageError`,
-        `MemoryExhausted`, and those of `keep`.
+        With a pause there are other requests to serve: chunks are then prepared with short sleeps,
+        and stored as `Pace` says. Errors: `ImportFileInvalid`, those of an upload of models,
+        `QuotaExceeded`, `StorageError`, `MemoryExhausted`, and those of `keep`.
         """
         reader = FileReader(self._context, source, start)
         pause_seconds = PAUSE_SECONDS if pause else 0.0
+        pace = Pace(self._context.settings.jobs.chunk_rows, pause)
         progress = start
         held = self._context.memory.hold(Part.IMPORTS)
-        waiting: asyncio.Task[_Prepared | None] | None = None
+        waiting: asyncio.Task[Sequence[_Prepared]] | None = None
         try:
-            prepared = await self._prepare(reader, held, pause_seconds)
-            while prepared is not None:
-                # PERF: the next chunk is read, parsed and validated while this one is written.
+            ready = await self._prepare(reader, held, pause_seconds)
+            while ready:
+                # PERF: the next chunks are read, parsed and validated while these are written.
                 waiting = asyncio.create_task(self._prepare(reader, held, pause_seconds))
-                progress = await self._store(prepared, progress, pause)
-                reader.forget(prepared.section)
-                held.shrink(prepared.memory)
-                await asyncio.sleep(pause)
-                prepared = await waiting
+                progress = await self._store(ready, progress, pace)
+                reader.forget(ready[0].raw.section)
+                held.shrink(sum(each.raw.memory for each in ready))
+                ready = await waiting
         finally:
             if waiting is not None and not waiting.done():
                 waiting.cancel()
@@ -310,46 +335,76 @@ class Importer:
 
     async def _prepare(
         self, reader: FileReader, held: Hold, pause_seconds: float
-    ) -> _Prepared | None:
-        raw = await asyncio.to_thread(reader.read_chunk)
-        if raw is None:
-            return None
-        await _insist(lambda: _grow(held, raw.memory))
+    ) -> Sequence[_Prepared]:
+        """Prepare the next chunks together: each step waits for a thread and the event loop."""
+        raw = await asyncio.to_thread(reader.read_chunks)
+        await _insist(lambda: _grow(held, sum(each.memory for each in raw)))
+
+        def parse() -> list[_Prepared]:
+            chunks = pause_for_writers(raw, 1, pause_seconds)
+            return [self._parse(reader, each, pause_seconds) for each in chunks]
+
+        def look(session: GraphSession) -> None:
+            for chunk in chunks:
+                chunk.look(session)
+
+        def judge() -> None:
+            for chunk in pause_for_writers(chunks, 1, pause_seconds):
+                chunk.judge(pause_seconds)
+
         # PERF: not in the threads of `scan`, whose low priority makes them hold the interpreter
         # lock while they are descheduled, so that all others would wait for it.
-        prepared = await asyncio.to_thread(self._parse, reader, raw, pause_seconds)
-        chunk, timeout = prepared.chunk, self._context.settings.query.timeout
-        if chunk.looks:
-            await _insist(lambda: self._context.runner.scan(chunk.look, timeout))
-            await asyncio.to_thread(chunk.judge, pause_seconds)
-        return prepared
+        ready = await asyncio.to_thread(parse)
+        chunks = [each.chunk for each in ready if each.chunk.looks]
+        if chunks:
+            timeout = self._context.settings.query.timeout
+            await _insist(lambda: self._context.runner.scan(look, timeout))
+            await asyncio.to_thread(judge)
+        return ready
 
     def _parse(self, reader: FileReader, raw: RawChunk, pause_seconds: float) -> _Prepared:
         if raw.section is Section.MODELS:
             models = ModelSection(self._context, reader.header, raw.lines, pause_seconds)
-            return _Prepared(models, raw.section, raw.end, models.findings, raw.memory)
+            return _Prepared(models, raw, models.findings)
         values, findings = reader.parse(raw, pause_seconds)
         chunk = _CHUNKS[raw.section](self._context, reader.header, values, pause_seconds)
-        return _Prepared(chunk, raw.section, raw.end, findings, raw.memory)
+        return _Prepared(chunk, raw, findings)
 
-    async def _store(self, prepared: _Prepared, before: Progress, pause: float) -> Progress:
-        last = prepared.chunk.parts - 1
-        for part in range(last):
-            before = await self._store_part(prepared, before, part, ())
-            await asyncio.sleep(pause)
-        return await self._store_part(prepared, before, last, prepared.findings)
+    async def _store(self, ready: Sequence[_Prepared], progress: Progress, pace: Pace) -> Progress:
+        """Store chunks of one section, several in a write if the pace says so."""
+        at = 0
+        while at < len(ready):
+            group = ready[at : at + pace.chunks]
+            at += len(group)
+            last = group[0].chunk.parts - 1  # only the models have several, and are alone
+            for part in range(last + 1):
+                asked = time.monotonic()
+                progress, begun = await self._store_part(
+                    group, progress, part, is_last=part == last
+                )
+                rows = sum(len(each.raw.lines) for each in group)
+                await asyncio.sleep(pace.advance(rows, time.monotonic(), begun - asked))
+        return progress
 
     async def _store_part(
-        self, prepared: _Prepared, before: Progress, part: int, found: Sequence[Finding]
-    ) -> Progress:
-        def apply(transaction: GraphTransaction) -> tuple[Progress, Sequence[Finding]]:
-            done, refused = prepared.chunk.store(transaction, before, prepared.end, part)
-            findings = sorted((*found, *refused), key=lambda each: each.line)
-            done = replace(done, errors=before.errors + len(findings))
-            self._keep(transaction, done, findings)
-            return done, findings
+        self, group: Sequence[_Prepared], before: Progress, part: int, *, is_last: bool
+    ) -> tuple[Progress, float]:
+        """Store them in one write; return the progress, and when it had its turn."""
 
-        progress, findings = await _insist(lambda: self._context.write(apply))
+        def apply(transaction: GraphTransaction) -> tuple[Progress, Sequence[Finding], float]:
+            begun = time.monotonic()
+            done, findings = before, list[Finding]()
+            for prepared in group:
+                found = prepared.findings if is_last else ()
+                errors = done.errors
+                done, refused = prepared.chunk.store(transaction, done, prepared.raw.end, part)
+                both = sorted((*found, *refused), key=lambda each: each.line)
+                done = replace(done, errors=errors + len(both))
+                findings += both
+            self._keep(transaction, done, findings)
+            return done, findings, begun
+
+        progress, findings, begun = await _insist(lambda: self._context.write(apply))
         self._report(progress, findings)
         most = self._context.settings.jobs.max_errors
         if progress.errors > most:
@@ -357,7 +412,7 @@ class Importer:
                 f"More than {most} lines were refused (Jobs__MaxErrors); the rest is not read.",
                 line=progress.line,
             )
-        return progress
+        return progress, begun
 
     async def _finish(self, header: Header, done: Progress) -> Progress:
         def apply(transaction: GraphTransaction) -> None:
@@ -373,10 +428,8 @@ class _Prepared:
     """A chunk that is ready to be stored."""
 
     chunk: Chunk
-    section: Section
-    end: int
+    raw: RawChunk
     findings: Sequence[Finding]
-    memory: int
 
 
 _MakeChunk: TypeAlias = Callable[

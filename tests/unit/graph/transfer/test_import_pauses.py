@@ -35,6 +35,6 @@ def test_an_import_breathes_only_where_it_pauses_for_others(
     importer = Importer(importing.context)
     progress = empty.do(importer.run(io.BytesIO(file.render()), BEGIN, pause))
     assert (progress.twins, progress.relationships) == (140, 139)
-    # Each of the two sections once while it is parsed and twice while it is rendered; the models
-    # behind their one piece.
-    assert slept == ([lines.PAUSE_SECONDS] * 7 if pause else [])
+    # The models behind their one piece. Each of the five chunks when it was parsed, each of the
+    # three that are looked at when it was rendered, and the two of a hundred lines inside.
+    assert slept == ([lines.PAUSE_SECONDS] * 11 if pause else [])

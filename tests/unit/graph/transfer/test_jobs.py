@@ -30,11 +30,13 @@ from twinframe.errors import (
     UrlNotAllowed,
 )
 from twinframe.graph import Graph
+from twinframe.graph.background.leases import Lease
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.events import outbox
 from twinframe.graph.events.event import Event
 from twinframe.graph.transfer.importing import FileReader
 from twinframe.graph.transfer.jobs import deletions
+from twinframe.graph.transfer.jobs import runner as job_runner
 from twinframe.graph.transfer.jobs.deletions import DeletionRun
 from twinframe.graph.transfer.jobs.records import ImportJob, JobError, Status
 from twinframe.graph.transfer.jobs.runner import JobRunner
@@ -476,7 +478,7 @@ class Gate:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
         self.reached, self.open = threading.Event(), threading.Event()
         left = iter(range(chunks))
-        read = FileReader.read_chunk
+        read = FileReader.read_chunks
 
         def hold(reader: FileReader) -> Any:
             if next(left, None) is None:
@@ -484,7 +486,41 @@ class Gate:
                 assert self.open.wait(PATIENCE)
             return read(reader)
 
-        monkeypatch.setattr(FileReader, "read_chunk", hold)
+        monkeypatch.setattr(FileReader, "read_chunks", hold)
+
+
+@pytest.mark.parametrize("can_start", [True, False])
+def test_a_long_import_is_continued_apart_after_what_is_stored(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, can_start: bool
+) -> None:
+    monkeypatch.setattr(job_runner, "_ROWS_HERE", 6)
+    seen: list[tuple[int, int, int]] = []
+
+    async def scenario(worker: Worker) -> dict[str, Any]:
+        async def run_apart(key: str, lease: Lease) -> None:
+            seen.append(await worker.count())
+            if not can_start:
+                raise OSError("no process")
+            other = Graph(worker.runner, jobs.settings, clock=lambda: jobs.now)
+            await other.jobs.run(key, lease)
+
+        graph = Graph(worker.runner, jobs.settings, clock=lambda: jobs.now, run_apart=run_apart)
+        worker.background = BackgroundRunner(
+            worker.runner, [graph.jobs], lease_seconds=5, look_seconds=0.02
+        )
+        return await worker.run("j", jobs.body(_many()))
+
+    job = jobs.do(scenario)
+    assert job["status"] == "succeeded"
+    ((models, twins, relationships),) = seen
+    assert (models, twins + relationships) == (job["modelsCreated"], 6)
+    sections = [
+        (line["details"].get("section"), line["details"]["status"])
+        for line in jobs.log()
+        if "status" in line["details"]
+    ]
+    assert len(sections) == len(set(sections))  # told once each
+    assert ("no process" in caplog.text) is not can_start
 
 
 def test_a_running_job_is_cancelled_and_goes_on_when_it_is_resumed(

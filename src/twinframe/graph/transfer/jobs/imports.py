@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, TypeVar, cast
 
 from twinframe.errors import (
@@ -225,6 +226,10 @@ def _parse_body(document: JsonValue) -> tuple[str, str]:
 _LOOK_SECONDS: Final = 1.0
 
 
+class HandedOver(TwinframeError):
+    """A long import is continued by another process."""
+
+
 class _CancelAsked(TwinframeError):
     """The caller of the job has cancelled it."""
 
@@ -246,19 +251,27 @@ class ImportRun:
     """
 
     def __init__(
-        self, context: GraphContext, locations: JobLocations, job_id: str, lease: Lease
+        self,
+        context: GraphContext,
+        locations: JobLocations,
+        job_id: str,
+        lease: Lease,
+        most_rows: int | None = None,
     ) -> None:
+        """`run` raises `HandedOver` after `most_rows`, if that is given."""
         self._context = context
         self._locations = locations
         self._job_id = job_id
         self._lease = lease
+        self._most_rows = most_rows
         self._log = ImportLog(job_id, context.write_clock)
         self._identity = ""
 
     async def run(self) -> None:
         """Continue to the end.
 
-        Errors that another worker might not have are raised: `StorageError`, `LeaseLost`.
+        Errors that another worker might not have are raised: `StorageError`, `LeaseLost`. So is
+        `HandedOver`: another run of the same lease may continue after what is stored.
         """
         job = await self._begin()
         if job is None or job.status.is_final:
@@ -295,12 +308,13 @@ class ImportRun:
         try:
             if not job.is_read:
                 async with self._open(job) as source:
-                    importer = Importer(self._context, self._keep)
+                    limit = partial(self._check_rows, job.progress)
+                    importer = Importer(self._context, self._keep, limit)
                     run = importer.run(source.stream, job.progress, jobs.pause)
                     await self._until_cancelled(asyncio.create_task(run))
         except _CancelAsked:
             return _Ending(Status.CANCELLED)
-        except (LeaseLost, StorageError):
+        except (LeaseLost, StorageError, HandedOver):
             raise
         except TwinframeError as error:
             return _Ending(Status.FAILED, build_error(error))
@@ -313,6 +327,13 @@ class ImportRun:
             refused = JobError(ValidationFailed.code, message)
             return _Ending(Status.FAILED, refused, is_read=True)
         return _Ending(Status.SUCCEEDED, is_read=True)
+
+    def _check_rows(self, start: Progress, done: Progress, _findings: Sequence[Finding]) -> None:
+        """Raise `HandedOver` when the run has stored its rows."""
+        if self._most_rows is not None:
+            rows = done.twins + done.relationships - start.twins - start.relationships
+            if rows >= self._most_rows:
+                raise HandedOver(f"The import job {self._job_id} is long.")
 
     async def _until_cancelled(self, run: asyncio.Task[Progress]) -> None:
         """Await `run`; raise `_CancelAsked` even while a slow source blocks it."""
