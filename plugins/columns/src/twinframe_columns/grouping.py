@@ -40,6 +40,15 @@ _LONGEST: Final = 100
 """Items of lists that are numbered place by place."""
 
 
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Values without nulls, in their groups; `weights` says how often each counts."""
+
+    groups: Groups
+    vector: Vector
+    weights: Integers | None
+
+
 class Groups:
     """`members` has the group of each row, `firsts` a row of each group."""
 
@@ -48,6 +57,8 @@ class Groups:
         # PERF: NumPy counts these without copying them each time.
         self.members = members.astype(np.intp, copy=False)
         self.firsts = firsts
+        self.present: dict[str, Present] = {}
+        """The values of expressions that several aggregates read, with the rows that have them."""
 
     @cached_property
     def sizes(self) -> Integers:

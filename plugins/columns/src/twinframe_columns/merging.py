@@ -25,6 +25,7 @@ from twinframe_columns.vectors import (
     Times,
     Truths,
     Vector,
+    is_plain_number,
     narrow,
     read_rows,
     take,
@@ -153,6 +154,8 @@ def merge(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector
         for _, vector in parts
     ):
         return merge([(places, _spread(vector, len(places))) for places, vector in parts], count)
+    if all(isinstance(vector, Numbers) or _is_number(vector) for _, vector in parts):
+        return _merge_numbers(parts, count)
     widened = [(places, widen(vector, len(places))) for places, vector in parts]
     kinds = np.zeros(count, np.uint8)
     numbers = codes = None
@@ -167,6 +170,30 @@ def merge(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector
             codes = np.zeros(count, np.int32) if codes is None else codes
             codes[places] = own
     return narrow(Mixed(kinds, numbers, codes, strings))
+
+
+def _is_number(vector: Vector) -> bool:
+    return isinstance(vector, Constant) and is_plain_number(vector.value)
+
+
+def _merge_numbers(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector:
+    """PERF: half the time of values of any type."""
+    data = np.zeros(count, np.float64)
+    valid = np.zeros(count, np.bool_)
+    whole = np.zeros(count, np.bool_)
+    for places, vector in parts:
+        if isinstance(vector, Numbers):
+            data[places], own = vector.data, vector.is_integer
+            valid[places] = True if vector.valid is None else vector.valid
+        else:
+            value = vector.value if isinstance(vector, Constant) else None
+            data[places], own = value, type(value) is int
+            valid[places] = True
+        if own is not False:
+            whole[places] = own
+    is_integer = whole if valid.all() else whole[valid]
+    kind = bool(is_integer[0]) if len(is_integer) and (is_integer == is_integer[0]).all() else whole
+    return Numbers(data, kind, None if len(is_integer) == count else valid)
 
 
 def _merge_times(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector:

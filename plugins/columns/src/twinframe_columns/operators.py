@@ -38,10 +38,16 @@ from twinframe.query.evaluate.analysis import (
     find_scope,
     find_variables,
 )
-from twinframe_columns.aggregates import aggregate, find_percentile
+from twinframe.query.render import render_expression
+from twinframe_columns.aggregates import (
+    aggregate,
+    count_present,
+    find_percentile,
+    leave_out_nulls,
+)
 from twinframe_columns.expressions import Evaluate, ExpressionCompiler, is_safe
 from twinframe_columns.frame import Frame, Run, concatenate, unfold
-from twinframe_columns.grouping import Groups, group
+from twinframe_columns.grouping import Groups, Present, group
 from twinframe_columns.lists import find_owners, unwind
 from twinframe_columns.members import read_member
 from twinframe_columns.merging import list_items
@@ -227,9 +233,7 @@ class PlanCompiler:
         """Return the function of an aggregate, and the variables that it reads."""
         kind, distinct = call.kind, call.distinct
         if not call.arguments:
-            return lambda _run, frame, groups: aggregate(
-                kind, None, frame, groups, distinct=False
-            ), frozenset()
+            return lambda _run, frame, groups: count_present(None, frame, groups), frozenset()
         first = call.arguments[0]
         if (
             kind is AggregateKind.COUNT
@@ -254,8 +258,11 @@ class PlanCompiler:
                 is_continuous=is_continuous,
             ), names
         (value,) = arguments
+        text = render_expression(first)  # NOTE: 1 is not 1.0, which are equal
+        if kind is AggregateKind.COUNT and not distinct:
+            return lambda run, frame, groups: count_present(value(run, frame), frame, groups), names
         return lambda run, frame, groups: aggregate(
-            kind, value(run, frame), frame, groups, distinct=distinct
+            kind, _find_present(run, frame, groups, text, value), distinct=distinct
         ), names
 
     def _compile_distinct(self, source: Operator) -> Execute:
@@ -391,12 +398,21 @@ def _find_matched(operator: Aggregate) -> frozenset[str]:
                 return frozenset(found - set(find_scope(source)))
 
 
+def _find_present(
+    run: Run, frame: Frame, groups: Groups, expression: str, evaluate: Evaluate
+) -> Present:
+    """PERF: each expression is computed once, however many aggregates read it."""
+    found = groups.present.get(expression)
+    if found is None:
+        found = leave_out_nulls(evaluate(run, frame), frame, groups)
+        groups.present[expression] = found
+    return found
+
+
 def _count_present(name: str) -> Callable[[Run, Frame, Groups], Vector]:
     def count(_run: Run, frame: Frame, groups: Groups) -> Vector:
         # NOTE: only optional patterns say which rows have what they bind.
-        vector = frame.variables.get(name)
-        kind = AggregateKind.COUNT
-        return aggregate(kind, vector, frame, groups, distinct=False)
+        return count_present(frame.variables.get(name), frame, groups)
 
     return count
 
