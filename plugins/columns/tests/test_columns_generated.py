@@ -64,6 +64,7 @@ CONDITIONS = (
     "2 IN [(a)-->(y) WHERE y.x IS NOT NULL | y.x]",
     *("toLower(a.s) CONTAINS 'b'", "left(a.s, 1) = 'a'", "substring(c.s, 1, 1) < 'b'"),
     *("replace(a.s, 'a', 'bb') STARTS WITH 'bb'", "right(c.s, 1) IN ['a', 'é']"),
+    *("a.s + c.s STARTS WITH 'ab'", "a.x ^ 2 > 1", "sqrt(a.x) < 2", "c.s =~ '(?i).*B.*'"),
     *("toUpper(a.s) <> toUpper(c.s)", "size(a.s + 'x') > 2", "left(a.x, 1) = 'a'"),
 )
 RETURNS = (
@@ -89,6 +90,7 @@ RETURNS = (
     *("size([a.x] + [c.x, c.s]) AS n, ([a.x, c.x] + a.s)[2] AS v", "[a.x, c.x, a.s][..2] AS l"),
     *("reverse([a.x, c.s]) AS l, last(tail([a.x, c.s])) AS v", "[a.x, c.x][size(a.s)] AS v"),
     *("a.$dtId AS i, size([(a)-[:has]->(z) WHERE z.x > c.x | z.s]) AS n", "collect(null) AS l"),
+    *("labels(a) AS l, count(*) AS n", "a.s + c.s AS v, log(a.x) AS l", "avg(exp(c.x)) AS e"),
     *("toUpper(a.s) AS u, count(*) AS n", "left(a.s, 1) AS u, min(toLower(c.s)) AS l"),
     *("a.s + 'x' AS v, reverse(c.s) AS r ORDER BY v, r LIMIT 50", "DISTINCT trim(a.s) AS t"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,10 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinframe.query.algebra import BinaryOperator
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.evaluate.run import Run
+from twinframe.query.evaluate.text import matches
+from twinframe.query.reader import EmptyReader
 from twinframe_columns.heap import Heap
 from twinframe_columns.merging import build_vector
 from twinframe_columns.strings import build_strings
 from twinframe_columns.texts import apply_text_function, join_texts
+from twinframe_columns.texts import test_pattern as match_texts
 from twinframe_columns.texts import test_pieces as compare_pieces
 from twinframe_columns.values import read_scalars
 from twinframe_columns.vectors import Constant, Numbers, Pieces, Texts, Truths
@@ -119,6 +125,55 @@ def test_a_constant_text_is_joined_on_either_side(values: list[str | None], text
     count = len(values)
     assert read_scalars(before, count) == [None if one is None else text + one for one in values]
     assert read_scalars(after, count) == [None if one is None else one + text for one in values]
+
+
+@given(rows=st.lists(st.tuples(st.none() | plain, st.none() | st.text(max_size=3)), min_size=1))
+def test_texts_are_joined_row_by_row(rows: list[tuple[str | None, str | None]]) -> None:
+    count = len(rows)
+    left, right = (build([row[at] for row in rows], 1) for at in (0, 1))
+    if left is None or right is None:
+        return
+    with patch("twinframe_columns.texts._FEW", 0):
+        found = join_texts(left, right)
+    assert isinstance(found, Pieces)
+    assert read_scalars(found, count) == [
+        None if one is None or other is None else one + other for one, other in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["ab", "ab.*", ".*ab", ".*ab.*", "(?i)AB", "(?i).*aB.*", "(?i)aB.*", ".*1- a"],
+)
+@given(values=texts)
+def test_simple_patterns_match_as_all_others(pattern: str, values: list[str | None]) -> None:
+    vector = build(values, 1)
+    if vector is None:
+        return
+    found = match_texts(vector, Constant(pattern))
+    if found is None:
+        return
+    run = Run(EmptyReader(), {}, Limits())
+    assert read_scalars(found, len(values)) == [matches(one, pattern, run) for one in values]
+
+
+def test_which_patterns_are_simple() -> None:
+    vector = build_vector(["Room 1", "room 2"])
+    for pattern in ("Room 1", ".*1", "Room.*", ".*oom.*", "(?i)ROOM.*"):
+        assert match_texts(vector, Constant(pattern)) is not None
+    for pattern in (
+        "Room.1",
+        "R+",
+        "[R]oom.*",
+        "Room|1",
+        "Room$",
+        "^Room",
+        "(?s).*a",
+        "é",
+        "",
+        ".*",
+    ):
+        assert match_texts(vector, Constant(pattern)) is None
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -156,8 +158,53 @@ _FUNCTIONS: Final[dict[str, tuple[Callable[[Floats], Floats], bool | None]]] = {
 """Functions of one number, and whether the result is an integer; None: as the number is."""
 
 
+_BY_PYTHON: Final[dict[str, Callable[[float], float]]] = {
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "log10": math.log10,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "degrees": math.degrees,
+    "radians": math.radians,
+}
+"""Functions whose last digit NumPy may compute in another way."""
+
+
+def _compute(apply: Callable[..., float], numbers: Numbers, *more: float) -> Numbers | None:
+    """Return a function of each number; None where it is none for one of them."""
+    data, valid = numbers.data, numbers.valid
+    present = data if valid is None else data[valid]
+    try:
+        found = np.fromiter(
+            map(apply, present.tolist(), *map(repeat, more)), np.float64, len(present)
+        )
+    except (ValueError, OverflowError, ZeroDivisionError, TypeError):
+        return None
+    if valid is not None:
+        spread = np.zeros(len(data))
+        spread[valid] = found
+        found = spread
+    return check_numbers(Numbers(found, False, valid))
+
+
+def raise_to(left: Vector, right: Vector) -> Numbers | None:
+    """Return the powers of numbers by a constant; None for other values."""
+    if not isinstance(left, Numbers) or not isinstance(right, Constant):
+        return None
+    if not is_plain_number(right.value):
+        return None
+    return _compute(math.pow, left, float(right.value))
+
+
 def apply_function(name: str, vector: Vector) -> Numbers | None:
     """Return a function of numbers; None for other functions and values."""
+    if isinstance(vector, Numbers) and name in _BY_PYTHON:
+        return _compute(_BY_PYTHON[name], vector)
     found = _FUNCTIONS.get(name)
     if found is None or not isinstance(vector, Numbers):
         return None

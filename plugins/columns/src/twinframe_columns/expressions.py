@@ -35,7 +35,7 @@ from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.analysis import find_variables
 from twinframe.query.evaluate.constants import compile_in_run
 from twinframe.query.traversal import walk_expressions
-from twinframe_columns.arithmetic import calculate
+from twinframe_columns.arithmetic import calculate, raise_to
 from twinframe_columns.comparing import compare, test_in, test_text
 from twinframe_columns.frame import Frame, Run
 from twinframe_columns.functions import compile_call
@@ -45,7 +45,7 @@ from twinframe_columns.members import may_be_null, read_member, test_labels
 from twinframe_columns.merging import merge, read_lists
 from twinframe_columns.nesting import compile_nested
 from twinframe_columns.rowwise import apply_to_rows, is_random
-from twinframe_columns.texts import join_texts
+from twinframe_columns.texts import join_texts, test_pattern
 from twinframe_columns.vectors import (
     NULL,
     Constant,
@@ -205,8 +205,7 @@ class ExpressionCompiler:
             return _compile_membership(left, right)
         if operator in _ARITHMETIC:
             return _compile_arithmetic(expression, left, right)
-        in_general = apply_to_rows(expression)
-        return lambda run, frame: in_general(run, frame, (left(run, frame), right(run, frame)))
+        return _compile_other(expression, left, right)
 
     def _compile_case(self, expression: Case) -> Evaluate:
         operand = None if expression.operand is None else self.compile(expression.operand)
@@ -337,6 +336,21 @@ def _compile_text_test(expression: Binary, left: Evaluate, right: Evaluate) -> E
         if not isinstance(text, Constant):
             return in_general(run, frame, (one, text))
         return test_text(expression.operator, one, text.value, frame.count)
+
+    return evaluate
+
+
+def _compile_other(expression: Binary, left: Evaluate, right: Evaluate) -> Evaluate:
+    in_general = apply_to_rows(expression)
+
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        one, other = left(run, frame), right(run, frame)
+        found: Vector | None = None
+        if expression.operator is BinaryOperator.POWER:
+            found = raise_to(simplify(one), other)
+        elif expression.operator is BinaryOperator.MATCHES:
+            found = test_pattern(one, other)
+        return in_general(run, frame, (one, other)) if found is None else found
 
     return evaluate
 

@@ -14,7 +14,7 @@ from twinframe_columns import kinds as k
 from twinframe_columns.arithmetic import apply_function
 from twinframe_columns.frame import Frame, Run
 from twinframe_columns.lists import OF_LISTS, is_list
-from twinframe_columns.members import read_end, read_ids, read_type, test_models
+from twinframe_columns.members import read_end, read_ids, read_labels, read_type, test_models
 from twinframe_columns.merging import merge, read_lists
 from twinframe_columns.rowwise import Evaluate, apply_to_rows
 from twinframe_columns.texts import apply_text_function
@@ -50,6 +50,7 @@ _Read = Callable[[Run, Entities], Vector]
 
 _OF_ENTITIES: Final[dict[str, _Read]] = {
     "type": read_type,
+    "labels": read_labels,
     "id": read_ids,
     "elementId": read_ids,
     "startNode": lambda run, one: read_end(run, one, is_source=True),

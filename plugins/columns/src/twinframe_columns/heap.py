@@ -204,6 +204,29 @@ def build_heap(texts: Sequence[bytes]) -> Heap:
     return Heap(np.cumsum(sizes) - sizes, sizes, np.frombuffer(b"".join(texts), np.uint8))
 
 
+def join_heaps(one: Heap, first: Codes, other: Heap, second: Codes) -> Heap:
+    """Return for each pair of texts the one behind the other."""
+    own, others = one.sizes[first], other.sizes[second]
+    sizes = own + others
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    if total > _LARGEST:
+        raise CannotRun("Texts that are too long to be held together.")
+    blob = np.empty(total, np.uint8)
+    starts = ends - sizes
+    _copy(one, one.starts[first], own, starts, blob)
+    _copy(other, other.starts[second], others, starts + own, blob)
+    return Heap(starts, sizes, blob)
+
+
+def _copy(heap: Heap, starts: Integers, sizes: Integers, places: Integers, blob: Bytes) -> None:
+    before = np.cumsum(sizes) - sizes
+    steps = np.arange(int(sizes.sum()))
+    blob[steps + np.repeat(places - before, sizes)] = heap.blob[
+        steps + np.repeat(starts - before, sizes)
+    ]
+
+
 def read_heap(strings: Strings, codes: Codes) -> tuple[Heap, Codes]:
     """Return the texts of a column, and the numbers of those with the codes among them."""
     offsets, blob = strings.read_arrays()

@@ -22,6 +22,7 @@ from twinframe_columns.vectors import (
     NULL,
     Constant,
     Entities,
+    Lists,
     Texts,
     Truths,
     Vector,
@@ -130,6 +131,22 @@ def _read_end_member(run: Run, edges: Edges, vector: Entities, path: Path) -> Ve
         case _:
             raise CannotRun(f"The member {path[0]} in columns.")
     return read_column(run.projection.columns[ID], rows, vector.valid)
+
+
+def read_labels(run: Run, vector: Entities) -> Vector:
+    """Return the labels of twins in alphabetical order."""
+    if vector.edges is not None:
+        raise CannotRun("The labels of a relationship.")
+    labels = [sorted(own) for own in run.projection.labels]
+    numbers = run.projection.numbers[vector.rows]
+    if not len(numbers):
+        return NULL
+    if vector.valid is not None:
+        numbers = np.where(vector.valid, numbers, 0)
+    sizes = np.array([len(own) for own in labels], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    items = build_vector([one for own in labels for one in own])
+    return Lists(starts[numbers], sizes[numbers], items, vector.valid)
 
 
 def read_type(run: Run, vector: Entities) -> Vector:

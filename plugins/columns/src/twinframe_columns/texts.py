@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from twinframe.query.algebra import BinaryOperator
-from twinframe_columns.heap import Heap, read_heap
+from twinframe_columns.heap import Heap, join_heaps, read_heap
 from twinframe_columns.kinds import Bools
 from twinframe_columns.vectors import (
     Constant,
@@ -19,10 +20,12 @@ from twinframe_columns.vectors import (
     Truths,
     Vector,
     build_truths,
+    join_valid,
     narrow,
 )
 
 _MOST: Final = 2**62
+_FEW: Final = 5_000
 _LONGEST: Final = 1_000
 """Characters that replace others: the evaluator bounds the size of longer results."""
 
@@ -115,7 +118,9 @@ def _pick(values: Any, pieces: Pieces) -> Any:
 
 
 def join_texts(left: Vector, right: Vector) -> Vector | None:
-    """Return texts before or after a constant one; None for other values."""
+    """Return texts behind one another; None for other values, and for few different ones."""
+    if not isinstance(left, Constant) and not isinstance(right, Constant):
+        return _join_pieces(left, right)
     match left, right:
         case Constant(value=str() as text), _ if len(text) <= _LONGEST:
             pieces = read_pieces(right)
@@ -128,6 +133,56 @@ def join_texts(left: Vector, right: Vector) -> Vector | None:
     if pieces is None:
         return None
     return Pieces(pieces.numbers, pieces.heap.change(change), pieces.valid)
+
+
+def _count_different(vector: Vector) -> int:
+    match vector:
+        case Texts():
+            return len(vector.strings)
+        case Pieces():
+            return len(vector.heap)
+        case _:
+            return 0
+
+
+def _join_pieces(left: Vector, right: Vector) -> Pieces | None:
+    if _count_different(left) * _count_different(right) < _FEW:
+        return None
+    one, other = read_pieces(left), read_pieces(right)
+    if one is None or other is None:
+        return None
+    valid = join_valid(one.valid, other.valid)
+    places = slice(None) if valid is None else np.flatnonzero(valid)
+    numbers = np.zeros(len(one.numbers), np.int32)
+    heap = join_heaps(one.heap, one.numbers[places], other.heap, other.numbers[places])
+    numbers[places] = np.arange(len(heap), dtype=np.int32)
+    return Pieces(numbers, heap, valid)
+
+
+_SIMPLE: Final = re.compile(r"(\(\?i\))?(\.\*)?([\w ,:;/@%&=<>~'\"-]+)(\.\*)?", re.ASCII)
+"""Regular expressions that ask for a text at the beginning, at the end or anywhere."""
+
+_NEWLINE: Final = 10
+
+
+def test_pattern(left: Vector, right: Vector) -> Truths | None:
+    """`=~` with a regular expression that is a simpler test; None for all others."""
+    pattern = right.value if isinstance(right, Constant) else None
+    found = _SIMPLE.fullmatch(pattern) if isinstance(pattern, str) else None
+    pieces = None if found is None else read_pieces(left)
+    if found is None or pieces is None or (pieces.heap.blob == _NEWLINE).any():
+        return None
+    is_any_case, before, text, after = found.groups()
+    if is_any_case:
+        if not pieces.heap.is_ascii:
+            return None
+        pieces, text = Pieces(pieces.numbers, pieces.heap.lower(), pieces.valid), text.lower()
+    operator = BinaryOperator.EQUAL
+    if before:
+        operator = BinaryOperator.CONTAINS if after else BinaryOperator.ENDS_WITH
+    elif after:
+        operator = BinaryOperator.STARTS_WITH
+    return test_pieces(operator, pieces, text)
 
 
 def test_pieces(operator: BinaryOperator, pieces: Pieces, text: str) -> Truths | None:
