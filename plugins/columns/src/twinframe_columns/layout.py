@@ -23,7 +23,7 @@ from twinframe_columns.edges import Edges
 from twinframe_columns.projection import Path, Projection
 from twinframe_columns.strings import Strings
 
-_MAGIC: Final = b"twinframe columns 3\n"
+_MAGIC: Final = b"twinframe columns 4\n"
 _TAIL: Final = 12 + len(_MAGIC)
 _ALIGNMENT: Final = 64
 _LEAST_SPARE: Final = 4_096
@@ -125,7 +125,10 @@ def _write_columns(writer: _Writer, columns: Mapping[Path, Column], room: int) -
 
 
 def _write_column(writer: _Writer, column: Column, room: int) -> dict[str, Any]:
-    written: dict[str, Any] = {"kinds": writer.add(column.kinds, room)}
+    written: dict[str, Any] = {
+        "kinds": writer.add(column.kinds, room),
+        "null": column.has_null,
+    }
     if column.numbers is not None:
         written["numbers"] = writer.add(column.numbers, room)
     if column.codes is not None and column.strings is not None:
@@ -171,11 +174,14 @@ class _Reader:
         return {tuple(path): self._read_column(one) for path, one in written}
 
     def _read_column(self, written: Mapping[str, Any]) -> Column:
-        numbers = self.read(written["numbers"]) if "numbers" in written else None
-        if "codes" not in written:
-            return Column(self.read(written["kinds"]), numbers, None, None)
-        strings = Strings(self.read(written["offsets"]), self.read(written["blob"]))
-        return Column(self.read(written["kinds"]), numbers, self.read(written["codes"]), strings)
+        kinds = self.read(written["kinds"])
+        numbers = codes = strings = None
+        if "numbers" in written:
+            numbers = self.read(written["numbers"])
+        if "codes" in written:
+            codes = self.read(written["codes"])
+            strings = Strings(self.read(written["offsets"]), self.read(written["blob"]))
+        return Column(kinds, numbers, codes, strings, has_null=written["null"])
 
     def read_edges(self, written: Mapping[str, Any]) -> Edges:
         edges = Edges(

@@ -52,7 +52,7 @@ class Strings:
         """Return the text of a code."""
         if code >= self._filed:
             return self._added[code - self._filed]
-        return self._read_bytes(code).decode()
+        return self._read_bytes(code).decode("utf-8", "surrogatepass")
 
     def read_all(self, codes: Codes | Integers) -> list[str]:
         """Return the texts of these codes."""
@@ -61,7 +61,10 @@ class Strings:
         starts, ends = self._offsets[codes].tolist(), self._offsets[codes + 1].tolist()
         # PERF: half the time of `read` for each.
         blob = memoryview(self._blob)  # type: ignore[arg-type]  # an array is a buffer
-        return [str(blob[start:end], "utf-8") for start, end in zip(starts, ends, strict=True)]
+        return [
+            str(blob[start:end], "utf-8", "surrogatepass")
+            for start, end in zip(starts, ends, strict=True)
+        ]
 
     def find(self, text: str) -> int:
         """Return the code of a text, -1 if no row ever had it."""
