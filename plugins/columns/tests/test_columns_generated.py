@@ -126,6 +126,26 @@ ENDS = (
         " WITH a, c, n WHERE n > 1 OR {c} RETURN {r}"
     ),
     "MATCH (a) CALL {{ MATCH (c:Room) RETURN collect(c) AS l }} WITH a, l UNWIND l AS c RETURN {r}",
+    (
+        "MATCH q = (a)-[w:has*1..3]->(c) WHERE all(z IN w WHERE z.w = 1) OR {c} WITH a, c, q"
+        " WHERE size(nodes(q)) > 2 OR {d} RETURN {r}"
+    ),
+    (
+        "MATCH q = (a)-[w*0..2]-(b)-[v:feeds|has]->(c) WHERE {c} AND length(q) > 1 AND none(z IN w"
+        " WHERE z.w = '1') UNWIND nodes(q) AS n WITH n AS a, c RETURN {r}"
+    ),
+    (
+        "MATCH (a)<-[w:has*1..2]-(b), (b)-[v:has]-(c) WHERE {c} UNWIND w AS z WITH a, c, z"
+        " ORDER BY z.w RETURN {r}"
+    ),
+    (
+        "MATCH (a) OPTIONAL MATCH q = (a)<-[:has*1..2]-(c) WITH a, c, size(relationships(q)) AS n"
+        " WHERE n > 1 OR {c} RETURN {r}"
+    ),
+    (
+        "MATCH q = (a)-[v]->(b)<-[w:has]-(c) UNWIND relationships(q) AS z WITH a, c, type(z) AS t"
+        " WHERE t = 'has' RETURN {r}"
+    ),
     "MATCH {p} WHERE {c} RETURN {r} UNION ALL MATCH (a)-->(c) RETURN {r}",
 )
 PARAMETERS = {

@@ -24,6 +24,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Paths,
     Texts,
     Times,
     Truths,
@@ -117,6 +118,8 @@ def _drop_valid(vector: Vector) -> Vector:
             return Lists(vector.starts, vector.sizes, vector.items)
         case Maps():
             return Maps(vector.members, None, vector.is_partial)
+        case Paths():
+            return Paths(vector.elements)
         case Entities():
             return Entities(vector.rows, vector.edges)
         case _:

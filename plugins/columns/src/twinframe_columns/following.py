@@ -18,7 +18,7 @@ from twinframe_columns.hops import Hops, count_between, expand, find_between, sk
 from twinframe_columns.kinds import Bools, Integers, Rows
 from twinframe_columns.members import number_any
 from twinframe_columns.problem import find_types, orient
-from twinframe_columns.vectors import ANY, NULL, Entities, read_rows
+from twinframe_columns.vectors import ANY, NULL, Entities, Lists, Vector, read_rows
 from twinframe_columns.weights import multiply
 
 EdgeTests: TypeAlias = Mapping[str, Sequence[Condition]]
@@ -36,7 +36,7 @@ class Follower:
     def cross(self, frame: Frame, relationship: RelationshipPattern, *, is_kept: bool) -> Frame:
         """Follow one relationship from an end that is bound; `is_kept`: bind it too."""
         if relationship.length is not None:
-            return self._walk(frame, relationship, relationship.length)
+            return self._walk(frame, relationship, relationship.length, is_kept=is_kept)
         origin, reached = find_ends(relationship, frame)
         if reached in frame.variables:
             return self._close(frame, relationship, is_kept=is_kept)
@@ -144,17 +144,19 @@ class Follower:
 
     # --- walks --------------------------------------------------------------------------------
 
-    def _walk(self, frame: Frame, relationship: RelationshipPattern, length: Length) -> Frame:
+    def _walk(
+        self, frame: Frame, relationship: RelationshipPattern, length: Length, *, is_kept: bool
+    ) -> Frame:
         """Follow walks step by step; none uses a relationship twice."""
         origin, reached = find_ends(relationship, frame)
         ends = read_rows(read_entity_rows(frame, origin))
         picked: Rows | Integers = np.arange(frame.count)
         trail: list[Integers] = []
-        found: list[tuple[Rows | Integers, Rows]] = []
+        found: list[tuple[Rows | Integers, Rows, list[Integers]]] = []
         total, depth = 0, 0
         while True:
             if depth >= length.minimum and (length.maximum is None or depth <= length.maximum):
-                found.append((picked, ends))
+                found.append((picked, ends, trail))
                 total += len(ends)
             if not len(ends) or (length.maximum is not None and depth >= length.maximum):
                 break
@@ -170,25 +172,53 @@ class Follower:
             if fresh is not None and not fresh.all():
                 picked, ends, numbers = picked[fresh], ends[fresh], numbers[fresh]
                 trail = [used[fresh] for used in trail]
-            trail.append(numbers)
+            trail = [*trail, numbers]
             depth += 1
             if length.limit is not None and depth > length.limit and len(ends):
                 raise CannotRun("A walk beyond the limit.")
             if total + len(ends) * depth > self.run.most_rows:
                 raise CannotRun("More rows than are held at once.")
             self.run.reader.check_deadline()
-        rows = np.concatenate([one for one, _ in found]) if found else np.empty(0, np.int64)
-        last = np.concatenate([one for _, one in found]) if found else np.empty(0, np.int32)
+        rows = np.concatenate([one for one, _, _ in found]) if found else np.empty(0, np.int64)
+        last = np.concatenate([one for _, one, _ in found]) if found else np.empty(0, np.int32)
+        added: dict[str, Vector] = {}
+        if is_kept:
+            trails = [one for _, _, one in found]
+            added[relationship.variable] = self._list_steps(relationship, origin, trails, rows)
         if reached in frame.variables:
             fits: Bools | None = last == read_rows(read_entity_rows(frame, reached))[rows]
         else:
             fits = self.candidates[reached].hold(last)
+        if reached not in frame.variables:
+            added[reached] = Entities(last)
+        opened = Frame(len(rows), added)
         if fits is not None:
-            rows, last = rows[fits], last[fits]
+            rows, opened = rows[fits], opened.take(fits)
         part = frame.take(rows.astype(np.int32))
-        if reached in frame.variables:
-            return part
-        return replace(part, variables={**part.variables, reached: Entities(last)})
+        return replace(part, variables={**part.variables, **opened.variables})
+
+    def _list_steps(
+        self,
+        relationship: RelationshipPattern,
+        origin: str,
+        trails: Sequence[Sequence[Integers]],
+        rows: Rows | Integers,
+    ) -> Lists:
+        """Return the relationships of walks of growing length, from left to right."""
+        sizes = [np.zeros(0, np.int64)]
+        numbers = [np.zeros(0, np.int64)]
+        left = len(rows)
+        for trail in reversed(trails):
+            count = len(trail[0]) if trail else left
+            left -= count
+            ordered = trail if origin == relationship.left else trail[::-1]
+            sizes.insert(0, np.full(count, len(trail)))
+            numbers.insert(0, np.stack(ordered, axis=1).ravel() if trail else numbers[-1])
+        types = find_types(self.run, relationship)
+        items = np.concatenate(numbers).astype(np.int32)
+        lengths = np.concatenate(sizes)
+        edges = types[0] if len(types) == 1 else ANY
+        return Lists(np.cumsum(lengths) - lengths, lengths, Entities(items, edges))
 
 
 def _concatenate(found: Sequence[Hops], rows: slice | Rows) -> Hops:

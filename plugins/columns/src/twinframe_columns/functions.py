@@ -16,6 +16,7 @@ from twinframe_columns.frame import Frame, Run
 from twinframe_columns.lists import OF_LISTS, is_list
 from twinframe_columns.members import read_end, read_ids, read_labels, read_type, test_models
 from twinframe_columns.merging import merge, read_lists
+from twinframe_columns.paths import list_nodes, list_relationships, measure_paths, read_paths
 from twinframe_columns.rowwise import Evaluate, apply_to_rows
 from twinframe_columns.texts import apply_text_function
 from twinframe_columns.vectors import (
@@ -26,6 +27,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Paths,
     Pieces,
     Texts,
     Times,
@@ -55,6 +57,12 @@ _OF_ENTITIES: Final[dict[str, _Read]] = {
     "elementId": read_ids,
     "startNode": lambda run, one: read_end(run, one, is_source=True),
     "endNode": lambda run, one: read_end(run, one, is_source=False),
+}
+_ReadPaths = Callable[[Run, Paths, int], Vector]
+_OF_PATHS: Final[dict[str, _ReadPaths]] = {
+    "length": lambda _run, paths, count: measure_paths(paths, count),
+    "nodes": list_nodes,
+    "relationships": list_relationships,
 }
 _OF_KINDS: Final[dict[str, tuple[int, ...]]] = {
     "is_number": (k.INTEGER, k.FLOAT),
@@ -87,6 +95,8 @@ def compile_call(
             return _compile_primitive(one, presences[0])
         case _ if name == MAP_PROJECTION and len(arguments) == 2:  # without .*
             return _compile_map_projection(*arguments)
+        case _ if name in _OF_PATHS and len(arguments) == 1:
+            return _compile_path_call(arguments[0], _OF_PATHS[name])
         case _ if name in OF_LISTS and len(arguments) == 1:
             return _compile_list_call(call, arguments)
         case _ if name in _OF_KINDS and len(arguments) == 1:
@@ -198,6 +208,14 @@ def _compile_entity_call(only: Evaluate, read: _Read) -> Evaluate:
     return evaluate
 
 
+def _compile_path_call(only: Evaluate, read: _ReadPaths) -> Evaluate:
+    def evaluate(run: Run, frame: Frame) -> Vector:
+        vector = only(run, frame)
+        return NULL if vector == NULL else read(run, read_paths(vector), frame.count)
+
+    return evaluate
+
+
 def _compile_kind_test(only: Evaluate, wanted: tuple[int, ...]) -> Evaluate:
     def evaluate(run: Run, frame: Frame) -> Vector:
         return Truths(_test_kinds(only(run, frame), wanted, frame.count))
@@ -225,7 +243,7 @@ def _test_kinds(vector: Vector, wanted: tuple[int, ...], count: int) -> k.Bools:
             held = k.TRUE
         case Maps():
             held = k.MAP
-        case Entities() | Lists():
+        case Entities() | Lists() | Paths():
             return np.zeros(count, np.bool_)
         case Times():
             raise CannotRun("The type of a time.")

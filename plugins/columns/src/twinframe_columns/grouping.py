@@ -21,6 +21,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Paths,
     Pieces,
     Texts,
     Times,
@@ -137,6 +138,8 @@ def encode(vector: Vector, count: int, *, is_equality: bool = False) -> Encoded:
             return _encode_mixed(vector, count, is_equality=is_equality)
         case Lists() | Maps() if is_equality:
             raise CannotRun("An equality of lists or maps.")
+        case Paths():
+            raise CannotRun("Groups by paths.")
         case Lists():
             return _encode_lists(vector, count)
         case Maps():

@@ -187,6 +187,19 @@ def is_list(vector: Vector) -> bool:
     )
 
 
+def share_items(left: Vector, right: Vector, count: int) -> Bools:
+    """Return where two lists, of which one may be a value, have an item in common."""
+    one, other = (_read_side(side, count) for side in (left, right))
+    owners = find_owners(one)
+    each = take(other, owners.astype(np.int32))
+    assert isinstance(each, Lists)  # noqa: S101  # as it was
+    inner = find_owners(each)
+    picked = take(list_items(one), inner.astype(np.int32))
+    same = compare(BinaryOperator.EQUAL, picked, list_items(each), len(inner)).true
+    shared: Bools = np.bincount(owners[inner[same]], minlength=count) > 0
+    return shared
+
+
 # --- tests ----------------------------------------------------------------------------------------
 
 

@@ -20,6 +20,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Paths,
     Pieces,
     Texts,
     Times,
@@ -125,7 +126,7 @@ def widen(vector: Vector, count: int) -> Mixed:
             if vector.known is not None:
                 kinds[~vector.known] = k.NULL
             return Mixed(kinds, None, None, None)
-        case Entities() | Times() | Lists() | Maps():
+        case Entities() | Times() | Lists() | Maps() | Paths():
             raise CannotRun("Twins, relationships, times, lists or maps beside other values.")
     if vector.valid is not None:
         kinds[~vector.valid] = k.NULL
@@ -145,6 +146,8 @@ def merge(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector
         return _merge_entities(parts, count)
     if any(isinstance(vector, Times) for _, vector in parts):
         return _merge_times(parts, count)
+    if any(isinstance(vector, Paths) for _, vector in parts):
+        return _merge_paths(parts, count)
     if any(isinstance(vector, Lists) for _, vector in parts):
         return _merge_lists(parts, count)
     if any(isinstance(vector, Maps) for _, vector in parts):
@@ -271,6 +274,20 @@ def _merge_maps(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> 
     }
     is_partial = any(isinstance(one, Maps) and one.is_partial for _, one in spread)
     return Maps(members, None if valid.all() else valid, is_partial)
+
+
+def _merge_paths(parts: Sequence[tuple[Rows | Integers, Vector]], count: int) -> Vector:
+    valid = np.zeros(count, np.bool_)
+    paths = [(places, one) for places, one in parts if isinstance(one, Paths)]
+    for places, one in paths:
+        valid[places] = True if one.valid is None else one.valid
+    if len(paths) < len(parts) or len({len(one.elements) for _, one in paths}) > 1:
+        raise CannotRun("Paths beside other values, or of several patterns.")
+    elements = tuple(
+        merge([(places, one.elements[at]) for places, one in paths], count)
+        for at in range(len(paths[0][1].elements))
+    )
+    return Paths(elements, None if valid.all() else valid)
 
 
 # --- lists --------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Paths,
     Pieces,
     Texts,
     Times,
@@ -64,7 +65,7 @@ def _rank(vector: Vector, count: int) -> list[Floats]:
             return _rank_mixed(vector, count)
         case Pieces():
             return _rank(vector.sort(), count)
-        case Entities() | Lists() | Maps():
+        case Entities() | Lists() | Maps() | Paths():
             raise CannotRun("An order of twins, relationships, lists or maps.")
     return [ranks if valid is None else np.where(valid, ranks, np.inf)]
 

@@ -46,6 +46,8 @@ from twinframe_columns.following import (
 from twinframe_columns.frame import Frame, Run
 from twinframe_columns.hops import sample_degree
 from twinframe_columns.joining import combine
+from twinframe_columns.lists import share_items
+from twinframe_columns.paths import build_path
 from twinframe_columns.problem import (
     JointCondition,
     Pair,
@@ -55,7 +57,7 @@ from twinframe_columns.problem import (
     find_pairs,
     find_types,
 )
-from twinframe_columns.vectors import NULL, Entities, read_rows
+from twinframe_columns.vectors import NULL, Entities, Lists, read_rows
 from twinframe_columns.weights import count_weighted
 
 _WORTH_COUNTING: Final = 1_000
@@ -78,8 +80,7 @@ class PatternMatcher:
     ) -> None:
         if any(path.kind is not PathKind.ALL for path in pattern.paths):
             raise CannotRun("Shortest paths in columns.")
-        if pattern.paths:
-            raise CannotRun("A path in columns.")
+        self._paths = {path.variable: path for path in pattern.paths if path.variable is not None}
         self._bound = bound
         self._expressions = expressions
         self._nodes = {node.variable: node for node in pattern.nodes}
@@ -103,8 +104,15 @@ class PatternMatcher:
     def _add_condition(self, expression: Expression, *, is_own: bool = False) -> None:
         """Compile a condition; `is_own`: on each relationship of a walk."""
         names, test = find_variables(expression), self._expressions.compile_condition(expression)
-        if names & self._walks and not (is_own and len(names) == 1):
+        if names & self._paths.keys():
+            joint = JointCondition(self._find_parts(names), self._test_paths(test))
+            self._conditions.append(joint)
+            return
+        if is_own and len(names) != 1:
             raise CannotRun("A condition on the relationships of a walk.")
+        if names & self._walks and not is_own:
+            self._conditions.append(JointCondition(names, test))
+            return
         only = next(iter(names)) if len(names) == 1 else None
         if only in self._node_tests and only not in self._bound:
             self._node_tests[only].append(NodeTest(test, self._find_ids(expression, only)))
@@ -113,6 +121,24 @@ class PatternMatcher:
         else:
             apart, sides = _find_apart(expression), self._find_sides(expression)
             self._conditions.append(JointCondition(names, test, apart, sides))
+
+    def _find_parts(self, names: frozenset[str]) -> frozenset[str]:
+        """Return the variables with the parts of paths instead of these."""
+        parts = (self._paths[name].elements for name in names & self._paths.keys())
+        return (names - self._paths.keys()).union(*parts)
+
+    def _test_paths(self, test: Condition) -> Condition:
+        return lambda run, frame: test(run, self._add_paths(frame, self._paths.keys()))
+
+    def _add_paths(self, frame: Frame, names: Collection[str]) -> Frame:
+        """Return the frame with those of the paths whose parts it has."""
+        known = frame.variables
+        added = {
+            name: build_path(path, known)
+            for name, path in self._paths.items()
+            if name in names and known.keys() >= set(path.elements)
+        }
+        return replace(frame, variables={**known, **added}) if added else frame
 
     def _find_ids(self, expression: Expression, name: str) -> Evaluate | None:
         match expression:
@@ -147,18 +173,24 @@ class PatternMatcher:
 
         Rows that are equal in all of these may be one with a weight.
         """
-        if needed & self._walks:
-            raise CannotRun("The relationships of a walk.")
+        wanted = self._find_parts(needed)
+        if wanted != needed:
+            found = self._add_paths(self._match(run, source, wanted), needed)
+            return drop(found, needed)
+        return self._match(run, source, needed)
+
+    def _match(self, run: Run, source: Frame, needed: frozenset[str]) -> Frame:
         candidates = {
             name: Candidates(run, node, self._node_tests[name])
             for name, node in self._nodes.items()
         }
         pairs = find_pairs(run, self._relationships, lambda a, b: self._may_be_one(run, a, b))
-        if any(pair & self._walks for pair in pairs):
-            raise CannotRun("Walks that could use a relationship twice.")
-        problem = Problem(candidates, self._relationships, tuple(self._conditions), pairs)
+        walked = tuple(pair for pair in pairs if pair & self._walks)
+        others = tuple(pair for pair in pairs if not pair & self._walks)
+        problem = Problem(candidates, self._relationships, tuple(self._conditions), others)
         problem = drop_implied_pairs(problem)
-        if not needed:
+        problem = replace(problem, pairs=(*problem.pairs, *walked))
+        if not needed and not walked:
             tested = frozenset(name for name, tests in self._edge_tests.items() if tests)
             counter = Counter(
                 run,
@@ -479,7 +511,11 @@ def keep_apart(frame: Frame, name: str, pairs: Collection[Pair]) -> Frame:
     for pair in pairs:
         for other in pair - {name} if name in pair else ():
             used = frame.variables.get(other)
-            if isinstance(vector, Entities) and isinstance(used, Entities):
+            if isinstance(vector, Lists) or isinstance(used, Lists):
+                if vector is not None and used is not None:
+                    frame = frame.take(~share_items(vector, used, frame.count))
+                    vector = frame.variables[name]
+            elif isinstance(vector, Entities) and isinstance(used, Entities):
                 if vector.edges == used.edges:
                     frame = frame.take(read_rows(vector.rows) != read_rows(used.rows))
                     vector = frame.variables[name]

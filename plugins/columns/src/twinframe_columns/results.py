@@ -9,15 +9,16 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from twinframe.model.values import Node, Relationship, Value
+from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.query.engine import CannotRun
 from twinframe.storage.base import GraphSession
 from twinframe_columns.frame import Frame, Run
 from twinframe_columns.members import read_member
 from twinframe_columns.merging import list_items, measure_items
+from twinframe_columns.paths import list_nodes, list_relationships
 from twinframe_columns.projection import ID, RELATIONSHIP_ID
 from twinframe_columns.values import blank, read_scalars
-from twinframe_columns.vectors import Entities, Lists, Maps, Vector, read_rows
+from twinframe_columns.vectors import Entities, Lists, Maps, Paths, Vector, read_rows
 
 _FEW: Final = 1_000
 _PART: Final = 20
@@ -33,6 +34,8 @@ def read_values(run: Run, frame: Frame, vector: Vector) -> Sequence[Value]:
             return _read_lists(run, vector)
         case Maps():
             return _read_maps(run, frame, vector)
+        case Paths():
+            return _read_paths(run, frame, vector)
         case _:
             return read_scalars(vector, frame.count)
 
@@ -43,6 +46,16 @@ def _read_lists(run: Run, vector: Lists) -> Sequence[Value]:
     starts = np.cumsum([0, *sizes]).tolist()
     found = [[*items[at : at + size]] for at, size in zip(starts, sizes, strict=False)]
     return blank(found, vector.valid)
+
+
+def _read_paths(run: Run, frame: Frame, vector: Paths) -> Sequence[Value]:
+    steps = list_relationships(run, vector, frame.count), list_nodes(run, vector, frame.count)
+    relationships, nodes = (_read_lists(run, one) for one in steps)
+    found: list[Value] = [
+        None if one is None else Path(tuple(one), tuple(other))  # type: ignore[arg-type]  # read so
+        for one, other in zip(nodes, relationships, strict=True)
+    ]
+    return found
 
 
 def _read_maps(run: Run, frame: Frame, vector: Maps) -> Sequence[Value]:

@@ -17,6 +17,7 @@ from twinframe_columns.vectors import (
     Maps,
     Mixed,
     Numbers,
+    Paths,
     Pieces,
     Texts,
     Times,
@@ -42,7 +43,7 @@ def read_scalars(vector: Vector, count: int) -> list[Any]:
             return blank(vector.true.tolist(), vector.known)
         case Mixed():
             return _read_mixed(vector)
-        case Entities() | Lists() | Maps():
+        case Entities() | Lists() | Maps() | Paths():
             raise CannotRun("Twins, relationships, lists or maps as scalars.")
 
 

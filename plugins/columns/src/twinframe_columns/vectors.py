@@ -145,8 +145,16 @@ class Maps:
     is_partial: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Paths by their parts: nodes, and between them relationships or lists of these."""
+
+    elements: tuple[Vector, ...]
+    valid: Bools | None = None
+
+
 Vector: TypeAlias = (
-    Constant | Numbers | Texts | Pieces | Times | Truths | Mixed | Entities | Lists | Maps
+    Constant | Numbers | Texts | Pieces | Times | Truths | Mixed | Entities | Lists | Maps | Paths
 )
 
 NULL: Final = Constant(None)
@@ -353,6 +361,9 @@ def take(vector: Vector, picked: Rows | slice) -> Vector:
         case Maps(members=members):
             own = {name: take(one, picked) for name, one in members.items()}
             return Maps(own, _pick(vector.valid, picked), vector.is_partial)
+        case Paths(elements=elements):
+            parts = tuple(take(one, picked) for one in elements)
+            return Paths(parts, _pick(vector.valid, picked))
 
 
 def _pick(flags: Bools | None, picked: Rows | slice) -> Bools | None:
