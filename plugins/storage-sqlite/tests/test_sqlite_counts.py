@@ -107,7 +107,7 @@ def test_a_file_of_the_first_schema_is_counted_when_it_is_opened(tmp_path: Path)
     found = session.read_all("SELECT * FROM twin_count ORDER BY model")
     assert found == [(1, 2), (2, 1)]
     found = session.read_all("SELECT * FROM relationship_count ORDER BY name")
-    assert found == [("feeds", 1), ("has", 2)]
+    assert found == [("feeds", 2, 1, 1), ("has", 1, 1, 1), ("has", 1, 2, 1)]
     session.close()
     assert store.verify() == []
     store.close()

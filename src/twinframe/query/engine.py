@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from twinframe.errors import TwinframeError
 from twinframe.model.values import Value
@@ -50,6 +50,17 @@ class Explanation:
     indexes: Sequence[str] = ()
     engine: str | None = None
     declined: Mapping[str, str] = field(default_factory=dict)
+
+
+class JoinEstimate(NamedTuple):
+    """A table as it is joined: its name in the statement, and the `rows` estimated after it.
+
+    With `grouped`, rows that later joins cannot tell apart become one; `rows` are those left.
+    """
+
+    table: str
+    rows: float
+    grouped: bool = False
 
 
 class CompiledQuery(ABC):
@@ -98,6 +109,16 @@ class CompiledQuery(ABC):
 
     def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:
         """The indexes that a run would use in the present graph, for EXPLAIN; () if unknown."""
+        del session, parameters
+        return ()
+
+    def list_joins(
+        self, session: GraphReader, parameters: Mapping[str, Value]
+    ) -> Sequence[Sequence[JoinEstimate]]:
+        """The joins in the order that the engine chose for the present graph, for EXPLAIN.
+
+        One list for each part of the statement whose order it chooses.
+        """
         del session, parameters
         return ()
 

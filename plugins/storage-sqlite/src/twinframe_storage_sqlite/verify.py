@@ -45,10 +45,13 @@ SELECT 'twins of ' || coalesce((SELECT dtmi FROM interface i WHERE i.id = c.mode
 FROM (SELECT * FROM twin_count UNION ALL SELECT model, -count(*) FROM twin GROUP BY model) c
 GROUP BY c.model HAVING sum(c.twins) <> 0
 UNION ALL
-SELECT 'relationships ' || c.name
-FROM (SELECT * FROM relationship_count
-  UNION ALL SELECT name, -count(*) FROM relationship GROUP BY name) c
-GROUP BY c.name HAVING sum(c.relationships) <> 0"""
+SELECT DISTINCT 'relationships ' || c.name FROM (
+  SELECT name, sum(relationships) AS number
+  FROM (SELECT * FROM relationship_count
+    UNION ALL SELECT r.name, s.model, t.model, -count(*) FROM relationship r
+    JOIN twin s ON s.id = r.source JOIN twin t ON t.id = r.target GROUP BY 1, 2, 3)
+  GROUP BY name, source_model, target_model) c
+WHERE c.number <> 0"""
 _FACTS: Final = """
 SELECT 'meta lacks ' || k.value
 FROM json_each('["instance", "secret", "created", "model_version", "last_position"]') k

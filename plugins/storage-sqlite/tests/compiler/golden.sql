@@ -32,8 +32,8 @@ LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (a)-->()-->()-->(d) WHERE a.$dtId = $id AND d.temperature > 10 RETURN d.name AS n
 SELECT CAST(('{"n":' || coalesce((n5.document -> '$.name'), 'null')) || '}' AS BLOB), NULL
-FROM relationship AS r1 JOIN relationship AS r2 JOIN relationship AS r3 JOIN twin AS n4 ON n4.id = r1.source JOIN twin AS n5 ON n5.id = r3.target
-WHERE (r2.source = r1.target AND r2.id <> r1.id AND r3.source = r2.target AND r3.id <> r1.id AND r3.id <> r2.id AND n4.dt_id = :p0 AND ((n5.document ->> '$.temperature') > :c1 AND json_type(n5.document, '$.temperature') IN ('integer','real')))
+FROM relationship AS r1 JOIN relationship AS r2 JOIN relationship AS r3 JOIN twin AS n4 JOIN twin AS n5
+WHERE (r2.source = r1.target AND r2.id <> r1.id AND r3.source = r2.target AND r3.id <> r1.id AND r3.id <> r2.id AND n4.dt_id = :p0 AND ((n5.document ->> '$.temperature') > :c1 AND json_type(n5.document, '$.temperature') IN ('integer','real')) AND n4.id = r1.source AND n5.id = r3.target)
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (a)-[r]-(b) WHERE a.$dtId IN $ids RETURN b.$dtId AS b

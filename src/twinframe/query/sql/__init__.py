@@ -21,7 +21,7 @@ from twinframe.query.sql.columns import (
     list_relationship_cells,
 )
 from twinframe.query.sql.comparison import find_shared, render_nested_tag, render_whole
-from twinframe.query.sql.dialect import Carry, Dialect
+from twinframe.query.sql.dialect import Carry, Dialect, Joins
 from twinframe.query.sql.entities import compile_member
 from twinframe.query.sql.extensions import Compiler, Compilers, Extensions
 from twinframe.query.sql.grouping import Groups, render_group_key
@@ -54,6 +54,7 @@ __all__ = [
     "Dialect",
     "Extensions",
     "Groups",
+    "Joins",
     "LabelSets",
     "Member",
     "Page",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
 from twinframe.query.algebra import AggregateKind
@@ -31,6 +32,20 @@ TAGS: Final[Mapping[int, tuple[str, ...]]] = {
     k.RELATIONSHIP: ("'relationship'",),
 }
 """The names that the `tag` of a term has for each class of kinds; that of null is 'null'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joins:
+    """The sources and conditions of a SELECT, noted by a dialect that arranges them later.
+
+    With `keys`, the aliases of tables, only the number of rows for each of their rows is wanted, as
+    the derived table `alias`.
+    """
+
+    sources: tuple[str, ...]
+    conditions: tuple[str, ...]
+    keys: tuple[str, ...] | None = None
+    alias: str = ""
 
 
 class Dialect(ABC):
@@ -214,6 +229,16 @@ class Dialect(ABC):
         their meaning. What it notes in `ranges` stays with the statement.
         """
         return conditions
+
+    def arrange(
+        self, sources: Sequence[str], conditions: Sequence[str], joins: MutableMapping[str, Joins]
+    ) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the tables and conditions of one SELECT as the engine should read them.
+
+        An engine that does not choose the best order of the joins may do so here, without changing
+        their meaning. What it notes in `joins` stays with the statement.
+        """
+        return sources, conditions
 
     # --- orders and aggregates ------------------------------------------------------------------
 

@@ -261,18 +261,29 @@ class PatternCompiler:
         if near not in scope:
             near, far = far, near
         start = scope[near].value
-        if far not in scope and self._is_restricted(far):
+        if far not in scope and (self._is_restricted(far) or self._is_crossed_on(far)):
             self._settle_node(far)
-        end = f"CASE WHEN {alias}.source = {start} THEN {alias}.target ELSE {alias}.source END"
-        if far in scope:
-            other = scope[far].value
-            self.select.add_condition(
-                f"({alias}.source = {start} AND {alias}.target = {other}"
-                f" OR {alias}.target = {start} AND {alias}.source = {other})"
-            )
+        if far not in scope:
+            self.select.add_condition(f"({alias}.source = {start} OR {alias}.target = {start})")
+            end = f"CASE WHEN {alias}.source = {start} THEN {alias}.target ELSE {alias}.source END"
+            self._bind(far, k.NODE, end)
             return
-        self.select.add_condition(f"({alias}.source = {start} OR {alias}.target = {start})")
-        self._bind(far, k.NODE, end)
+        end = scope[far].value
+        self.select.add_condition(
+            f"({alias}.source = {start} AND {alias}.target = {end}"
+            f" OR {alias}.target = {start} AND {alias}.source = {end})"
+        )
+        # PERF: these follow from it. By them an engine finds either end from the other one.
+        for one, other in ((end, start), (start, end)):
+            self.select.add_condition(f"{one} = {alias}.source + {alias}.target - {other}")
+
+    def _is_crossed_on(self, name: str) -> bool:
+        """Return whether another relationship of the pattern, still to be joined, ends there."""
+        return any(
+            name in (each.left, each.right) and each.variable not in self.select.scope
+            for each in self._pattern.relationships
+            if each.length is None
+        )
 
     # --- variable length ------------------------------------------------------------------------
 

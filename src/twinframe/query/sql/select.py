@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.bindings import Bindings, read_parameter
-from twinframe.query.sql.dialect import Dialect
+from twinframe.query.sql.dialect import Dialect, Joins
 from twinframe.query.sql.term import Term, may_fail
 from twinframe.query.sql.texts import render_balanced
 
@@ -24,7 +24,7 @@ ALIASES = {k.NODE: "n", k.RELATIONSHIP: "r"}
 class Statement:
     """State that all SELECTs of one statement share: placeholders and the numbering of aliases.
 
-    `ranges` belongs to the dialect (`Dialect.mark_paths`).
+    `ranges` and `joins` belong to the dialect (`Dialect.mark_paths`, `Dialect.arrange`).
     """
 
     dialect: Dialect
@@ -32,6 +32,7 @@ class Statement:
     parameter_kinds: dict[str, int] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
     ranges: dict[str, tuple[str, str]] = field(default_factory=dict)
+    joins: dict[str, Joins] = field(default_factory=dict)
     _aliases: int = 0
 
     def __post_init__(self) -> None:
@@ -63,7 +64,8 @@ class Select:
     """A SELECT under construction.
 
     `scope` maps the variables of the rows it yields to terms; `scanned` holds the row id of the
-    first table of each kind that no other row leads to.
+    first table of each kind that no other row leads to; `is_correlated` says that it may read the
+    row of a SELECT around it.
     """
 
     def __init__(self, statement: Statement, outer: dict[str, Term] | None = None) -> None:
@@ -78,6 +80,7 @@ class Select:
         self.scope: dict[str, Term] = dict(outer or {})
         self.scanned: dict[int, str] = {}
         self.is_driven = False
+        self.is_correlated = bool(outer)
         self._tables: dict[tuple[int, str], str] = {}
         self._refined: dict[str, int] = {}
         self._optional: set[str] = set()
@@ -176,10 +179,12 @@ class Select:
         """Render the SQL text. Joins that the columns need must have been added before."""
         parts = [f"WITH RECURSIVE {', '.join(self.ctes)} "] if self.ctes else []
         parts.append(f"SELECT {', '.join(columns)}")
+        conditions = self.dialect.mark_paths(self.conditions, self.statement.ranges)
         if self.sources:
-            parts.append(f" FROM {' '.join(self.sources)}")
-        if self.conditions:
-            conditions = self.dialect.mark_paths(self.conditions, self.statement.ranges)
+            joins = self.statement.joins
+            sources, conditions = self.dialect.arrange(self.sources, conditions, joins)
+            parts.append(f" FROM {' '.join(sources)}")
+        if conditions:
             parts.append(f" WHERE {render_balanced(conditions, 'AND')}")
         if self.group_by:
             parts.append(f" GROUP BY {', '.join(self.group_by)}")

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from twinframe.query.sql import Bindings, Dialect, Term
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler import aggregates, guards, json_terms
+from twinframe_storage_sqlite.compiler.choice import arrange
 from twinframe_storage_sqlite.compiler.membership import compile_in_list, render_mixed_test
 from twinframe_storage_sqlite.compiler.nested import render_equal_nested, render_list_key
 from twinframe_storage_sqlite.compiler.paths import mark_paths
@@ -42,6 +43,7 @@ class SqliteDialect(Dialect):
     render_mixed_test = staticmethod(render_mixed_test)
     render_string_test = staticmethod(render_string_test)
     mark_paths = staticmethod(mark_paths)
+    arrange = staticmethod(arrange)
     build_sum = staticmethod(aggregates.build_sum)
     build_average = staticmethod(aggregates.build_average)
     build_extreme = staticmethod(aggregates.build_extreme)

@@ -12,7 +12,13 @@ from typing import Any, cast
 from twinframe.errors import InvalidContinuationToken, StorageError
 from twinframe.model.values import Value
 from twinframe.query.algebra import Query
-from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
+from twinframe.query.engine import (
+    CannotRun,
+    CompiledQuery,
+    JoinEstimate,
+    JsonRow,
+    QueryEngine,
+)
 from twinframe.query.reader import GraphReader
 from twinframe.query.sql import (
     Bindings,
@@ -23,6 +29,7 @@ from twinframe.query.sql import (
     build_columns,
     compile_plan,
 )
+from twinframe_storage_sqlite.compiler.choice import JoinChoice
 from twinframe_storage_sqlite.compiler.dialect import DIALECT
 from twinframe_storage_sqlite.compiler.extensions import SqliteExtensions
 from twinframe_storage_sqlite.compiler.guards import find_trap
@@ -65,7 +72,8 @@ class SqliteQuery(CompiledQuery):
         self._text = select.render(cells)
         self._scan = build_labelled_scan(select, key, cells)
         self._ranges = IdRanges(select.statement.ranges)
-        self.text = self._ranges.strip(self._text)
+        self._joins = JoinChoice(select.statement.joins)
+        self.text = self._ranges.strip(self._joins.strip(self._text))
         self._is_noted = bool(find_targets(self.text))
         self._is_lookup = is_lookup(self.text)
 
@@ -108,11 +116,22 @@ class SqliteQuery(CompiledQuery):
         bindings["page_after"] = self._first
         return list_used(scans.connection, self._choose(scans, bindings), bindings)
 
+    def list_joins(
+        self, session: GraphReader, parameters: Mapping[str, Value]
+    ) -> Sequence[Sequence[JoinEstimate]]:
+        """The joins of each SELECT whose order is chosen, with the rows estimated."""
+        scans, bindings = _read_scans(session), self._bindings.build(parameters)
+        self._joins.choose("", scans, bindings)
+        return self._joins.list_estimates()
+
     def _choose(self, scans: GraphScans, bindings: Mapping[str, SqlValue]) -> str:
         """Return the statement that reads least for these values."""
-        if self._scan is not None:
-            return self._scan.choose(scans, bindings)
-        return self._ranges.choose(self._text, scans, bindings)
+        text = self._text if self._scan is None else self._scan.choose(scans, bindings)
+        return self._arrange(text, scans, bindings)
+
+    def _arrange(self, text: str, scans: GraphScans, bindings: Mapping[str, SqlValue]) -> str:
+        text = self._joins.choose(text, scans, bindings)
+        return self._ranges.choose(text, scans, bindings)
 
     def _read_key(self, after: int | str) -> int | str:
         if type(after) is not type(self._first):
@@ -142,7 +161,7 @@ class SqliteQuery(CompiledQuery):
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
         labels = scans.read_label_sets()
         columns: tuple[Column, ...] = self._columns
-        text = self._ranges.choose(self._rows_text, scans, bindings)
+        text = self._arrange(self._rows_text, scans, bindings)
         for row in _run(scans, text, bindings, scans.notes if self._is_noted else None):
             cells = iter(row)
             yield tuple(

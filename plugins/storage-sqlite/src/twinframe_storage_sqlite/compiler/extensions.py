@@ -13,7 +13,7 @@ from twinframe_storage_sqlite.compiler.aggregates import (
     compile_percentile,
 )
 from twinframe_storage_sqlite.compiler.arithmetic import compile_arithmetic, compile_minus
-from twinframe_storage_sqlite.compiler.counts import compile_kept_count
+from twinframe_storage_sqlite.compiler.counts import compile_count
 from twinframe_storage_sqlite.compiler.functions import FUNCTIONS
 from twinframe_storage_sqlite.compiler.grouping import build_narrow
 from twinframe_storage_sqlite.compiler.output import build_column
@@ -23,7 +23,7 @@ from twinframe_storage_sqlite.compiler.times import render_time_order
 class SqliteExtensions(Extensions):
     """All operations, by the functions of this package."""
 
-    compile_kept_count = staticmethod(compile_kept_count)
+    compile_kept_count = staticmethod(compile_count)
     join_list = staticmethod(elements.join_list)
     compile_collected = staticmethod(elements.compile_collected)
     compile_collect = staticmethod(compile_collect)

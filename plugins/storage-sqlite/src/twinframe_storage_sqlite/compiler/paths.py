@@ -26,6 +26,7 @@ _WORDS: Final = re.compile(r" AND | OR ")
 _COLUMN: Final = re.compile(r"\b([a-z]\d+)\.(\w+)")
 _CONSTANT: Final = "'.'"
 _ROWS: Final = frozenset(("id", "source", "target"))
+_MOST_TEXTS: Final = 16
 _LARGEST_ROW: Final = "SELECT max(id) FROM twin"
 
 
@@ -154,6 +155,8 @@ class IdRanges:
         by_id = frozenset(each for each in self._counts if self._has_few(each, runner, bindings))
         chosen = self._texts.get((text, by_id))
         if chosen is None:
+            if len(self._texts) >= _MOST_TEXTS:  # the orders of joins change with the graph
+                self._texts.clear()
             self._texts[text, by_id] = chosen = self._render(text, by_id)
         return chosen
 
