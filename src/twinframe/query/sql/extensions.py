@@ -57,7 +57,7 @@ class Extensions:
     def compile_kept_count(
         self, select: Select, keys: Iterable[Term], calls: Sequence[AggregateCall]
     ) -> Term | None:
-        """Return the number of rows in a group from counts that the store keeps, if they answer it.
+        """Return the number of rows in a group if it can be had without these rows.
 
         It may change `select` then.
         """
