@@ -6,8 +6,7 @@ import multiprocessing
 import os
 import threading
 import time
-from multiprocessing.queues import Queue
-from multiprocessing.synchronize import Barrier, Event
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -28,16 +27,6 @@ def hold_for_ever(place: Path, held: Event) -> None:
     with open_lock(place).hold(5):
         held.set()
         time.sleep(600)
-
-
-def take_turns(place: Path, name: str, start: Barrier, log: Queue[str]) -> None:
-    """Come back for the next turn at once, 150 times."""
-    lock = open_lock(place)
-    start.wait(120)
-    for _ in range(150):
-        with lock.hold(60):
-            log.put(name)
-            time.sleep(0.001)
 
 
 def test_a_turn_that_does_not_come_is_storage_busy(tmp_path: Path) -> None:
@@ -121,18 +110,3 @@ def wait_until_taken(line: int, place: int) -> None:
     while try_lock_part(line, place, 1):
         unlock_part(line, place, 1)
         time.sleep(0.001)
-
-
-def test_processes_that_come_back_at_once_cannot_overtake_those_that_wait(tmp_path: Path) -> None:
-    start, log = SPAWN.Barrier(2), SPAWN.Queue()
-    processes = [
-        SPAWN.Process(target=take_turns, args=(tmp_path, name, start, log)) for name in "ab"
-    ]
-    for process in processes:
-        process.start()
-    scheduler = [log.get() for _ in range(300)]
-    join(*processes)
-    # While both are there, none has many turns in a row.
-    both = scheduler[: min(300 - scheduler[::-1].index(name) for name in "ab")]
-    runs = "".join(both).replace("ab", "a b").replace("ba", "b a").split()
-    assert max(len(run) for run in runs[1:]) <= 20
