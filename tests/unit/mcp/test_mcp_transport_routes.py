@@ -23,6 +23,7 @@ from tests.unit.mcp.transport_world import (
     open_worlds,
     read_text,
 )
+from tests.waiting import PATIENCE
 from twinframe.errors import ConfigurationError
 from twinframe.http.exchange import Message
 from twinframe.mcp.app import McpEndpoint, find_prefix
@@ -467,6 +468,7 @@ def test_whoever_does_not_read_answers_cannot_go_on_calling(
             notice = {"jsonrpc": "2.0", "method": "notifications/initialized"}
             assert (await client.post(app, notice)).status == 202
             # Others are not held up, and it may go on once it has read.
+            monkeypatch.setattr("twinframe.mcp.sse._PATIENCE", PATIENCE)
             quick = await Client.open(first.endpoint)
             assert (await quick.post(app, build_call("whoami"))).status == 202
             answers = [await slow.read_message() for _ in range(taken)]
