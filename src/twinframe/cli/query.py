@@ -72,6 +72,9 @@ def explain(text: str, params: Sequence[str], config: Path | None, *, as_json: b
         indexes = ", ".join(part["indexes"]) or "none"
         click.echo(f"\n{part['engine']} runs:\n{part['plan']}\n\n{part['statement']}")
         click.echo(f"\nindexes: {indexes}")
+        for joins in part["joins"]:
+            steps = " → ".join(f"{each['alias']} ({each['rows']:,.0f})" for each in joins)
+            click.echo(f"joins, with the rows estimated after each: {steps}")
         for engine, reason in part["declined"].items():
             click.echo(f"\n{engine} would not answer it: {reason}")
     if not document["pushed"]:

@@ -39,28 +39,33 @@ member with them.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """How a run of a compiled query would be answered now, for EXPLAIN.
-
-    `engine` is the name of the engine that would, where it is another than the one that compiled
-    it. `declined` says in words why engines would not that the store prefers to its own.
-    """
-
-    indexes: Sequence[str] = ()
-    engine: str | None = None
-    declined: Mapping[str, str] = field(default_factory=dict)
-
-
 class JoinEstimate(NamedTuple):
-    """A table as it is joined: its name in the statement, and the `rows` estimated after it.
+    """A table as it is joined, its `alias` in the statement, and the `rows` estimated after it.
 
     With `grouped`, rows that later joins cannot tell apart become one; `rows` are those left.
     """
 
     table: str
+    alias: str
     rows: float
     grouped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a run of a compiled query would be answered now, for EXPLAIN.
+
+    `engine` is the name of the engine that would, where it is another than the one that compiled
+    it. `declined` says in words why engines would not that the store prefers to its own. `joins`
+    are those whose order the engine chose, a list for each part of the statement. `statement` is
+    what would run, where it is another than the `text` of the compiled query.
+    """
+
+    indexes: Sequence[str] = ()
+    engine: str | None = None
+    declined: Mapping[str, str] = field(default_factory=dict)
+    joins: Sequence[Sequence[JoinEstimate]] = ()
+    statement: str | None = None
 
 
 class CompiledQuery(ABC):
@@ -109,16 +114,6 @@ class CompiledQuery(ABC):
 
     def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:
         """The indexes that a run would use in the present graph, for EXPLAIN; () if unknown."""
-        del session, parameters
-        return ()
-
-    def list_joins(
-        self, session: GraphReader, parameters: Mapping[str, Value]
-    ) -> Sequence[Sequence[JoinEstimate]]:
-        """The joins in the order that the engine chose for the present graph, for EXPLAIN.
-
-        One list for each part of the statement whose order it chooses.
-        """
         del session, parameters
         return ()
 

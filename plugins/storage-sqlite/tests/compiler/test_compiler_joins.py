@@ -157,10 +157,10 @@ def run(text: str, session: SqliteSession) -> tuple[list[bytes], int]:
 )
 def test_joins_begin_at_the_selective_end(text: str, skewed: SqliteSession) -> None:
     compiled = compile_text(text)
-    (joins,) = compiled.list_joins(skewed, {})
-    first = joins[0].table
+    (joins,) = compiled.explain(skewed, {}).joins
+    first = joins[0].alias
     assert f"{first}.dt_id = :" in compiled.text
-    assert [join.table for join in joins] != sorted(join.table for join in joins)
+    assert [join.alias for join in joins] != sorted(join.alias for join in joins)
 
 
 def test_a_chain_is_counted_in_steps_that_grow_with_its_relationships_alone(
@@ -213,9 +213,23 @@ def test_an_order_holds_until_the_counts_change_much(
     graph = make_graph(twins, [("r0", "has", "r1"), ("s0", "in", "r1"), ("r0", "near", "s1")])
     text = "MATCH (a:Room)-[:has]->(b)<-[:in]-(c:Sensor) RETURN a.x AS x, c.x AS y"
     compiled = compile_text(text)
-    (before,) = compiled.list_joins(graph, {})
+    (before,) = compiled.explain(graph, {}).joins
     add = "INSERT INTO relationship VALUES (NULL, 1, ?, 'has', 2, '', jsonb('{}'))"
     graph.connection.executemany(add, [(f"x{i}",) for i in range(400)]).fetchall()
-    (after,) = compiled.list_joins(graph, {})
+    (after,) = compiled.explain(graph, {}).joins
     assert before[-1].rows != after[-1].rows
-    assert {join.table for join in before} == {join.table for join in after}
+    assert {join.alias for join in before} == {join.alias for join in after}
+
+
+def test_an_explanation_has_the_joins_of_the_statement_and_estimates_near_the_truth(
+    skewed: SqliteSession,
+) -> None:
+    text = "MATCH (s:Sensor)-[:in]->(r:Room)<-[:has]-(p:Space) RETURN s.x AS x, p.x AS y"
+    explanation = compile_text(text).explain(skewed, {})
+    (joins,) = explanation.joins
+    tables = [f"{join.table} AS {join.alias}" for join in joins]
+    assert explanation.statement is not None
+    assert " CROSS JOIN ".join(tables) in explanation.statement
+    rows, _ = run(text, skewed)
+    assert len(rows) / 2 < joins[-1].rows < len(rows) * 2
+    assert compile_text("MATCH (s:Sensor)-[:in]->(r) RETURN s").explain(skewed, {}).joins == []

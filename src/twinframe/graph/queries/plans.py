@@ -16,7 +16,7 @@ from twinframe.graph.queries.watch import build_digest
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
 from twinframe.query.algebra import Operator, Query
-from twinframe.query.engine import JsonRow, QueryEngine
+from twinframe.query.engine import JoinEstimate, JsonRow, QueryEngine
 from twinframe.query.evaluate.limits import Limits
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.run import Row
@@ -198,14 +198,20 @@ class _ExplainExecution(Execution):
             {
                 "engine": one.engine or part.engine,
                 "plan": "\n".join(render_operator(part.operator)),
-                "statement": part.compiled.text,
+                "statement": one.statement or part.compiled.text,
                 "indexes": list(one.indexes),
+                "joins": [list(map(_build_join, each)) for each in one.joins],
                 "declined": dict(one.declined),
             }
             for part, one in zip(parts, found, strict=True)
         ]
         operators: list[Value] = [*build_operators(explained.root, parts)]
         yield render_query(explained), pushed, operators
+
+
+def _build_join(join: JoinEstimate) -> Value:
+    rows = round(join.rows, 1)
+    return {"table": join.table, "alias": join.alias, "rows": rows, "grouped": join.grouped}
 
 
 def build_operators(root: Operator, parts: Sequence[PushedPart]) -> list[dict[str, Value]]:

@@ -265,3 +265,13 @@ def test_the_excerpt_of_a_long_line_is_cut_around_the_place(refuse: Refuse) -> N
 def test_a_control_character_does_not_move_the_caret(refuse: Refuse) -> None:
     shown, caret = refuse("RETURN\t\t1,\tb").excerpt.split("\n")
     assert shown[len(caret) - 1] == "b"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["PROFILE MATCH (a) RETURN a", "profile SELECT T FROM DIGITALTWINS T", "EXPLAIN PROFILE"],
+)
+def test_profile_is_refused_with_what_can_be_had_instead(refuse: Refuse, text: str) -> None:
+    error = refuse(text)
+    assert (error.kind, error.detail) == ("SyntaxError", "UnexpectedSyntax")
+    assert "EXPLAIN shows the plan with estimates" in str(error)

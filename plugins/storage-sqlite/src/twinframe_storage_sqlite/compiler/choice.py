@@ -147,13 +147,13 @@ class JoinChoice:
     def list_estimates(self) -> list[list[JoinEstimate]]:
         """The orders chosen, with the estimated rows after each table."""
         terms = [term for each in self._choices.values() for term in each.terms]
-        orders = [each.order for each in terms if each.order is not None]
         return [
             [
-                JoinEstimate(table, rows, position in order.cuts)
-                for position, (table, rows) in enumerate(zip(order.tables, order.rows, strict=True))
+                JoinEstimate(term.graph.tables[alias], alias, rows, position in order.cuts)
+                for position, (alias, rows) in enumerate(zip(order.tables, order.rows, strict=True))
             ]
-            for order in orders
+            for term in terms
+            if (order := term.order) is not None
         ]
 
     def strip(self, text: str) -> str:

@@ -15,7 +15,7 @@ from twinframe.query.algebra import Query
 from twinframe.query.engine import (
     CannotRun,
     CompiledQuery,
-    JoinEstimate,
+    Explanation,
     JsonRow,
     QueryEngine,
 )
@@ -116,13 +116,14 @@ class SqliteQuery(CompiledQuery):
         bindings["page_after"] = self._first
         return list_used(scans.connection, self._choose(scans, bindings), bindings)
 
-    def list_joins(
-        self, session: GraphReader, parameters: Mapping[str, Value]
-    ) -> Sequence[Sequence[JoinEstimate]]:
-        """The joins of each SELECT whose order is chosen, with the rows estimated."""
+    def explain(self, session: GraphReader, parameters: Mapping[str, Value]) -> Explanation:
+        """The statement, indexes and joins of a page of 1,000 rows of the present graph."""
+        indexes = self.list_indexes(session, parameters)
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
-        self._joins.choose("", scans, bindings)
-        return self._joins.list_estimates()
+        self._bind_page(bindings, 0, 1000)
+        bindings["page_after"] = self._first
+        text = self._choose(scans, bindings)
+        return Explanation(indexes, joins=self._joins.list_estimates(), statement=text)
 
     def _choose(self, scans: GraphScans, bindings: Mapping[str, SqlValue]) -> str:
         """Return the statement that reads least for these values."""

@@ -26,6 +26,12 @@ def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, b
     """
     parser = CypherParser(source, _take_tokens(source, options), options)
     explain = parser.accept("EXPLAIN")
+    if parser.token.key == "PROFILE":
+        message = (
+            "PROFILE is not supported: no engine counts the rows of each operator. EXPLAIN shows "
+            "the plan with estimates; the header query-charge is what a run costs"
+        )
+        raise parser.error("UnexpectedSyntax", message)
     return parser.parse_whole_query(), explain
 
 
