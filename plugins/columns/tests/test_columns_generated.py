@@ -14,6 +14,7 @@ from hypothesis import given
 from twinframe.testing.contracts.query_generated import generated
 from twinframe.testing.query_law import EdgeSketch, QueryLaw, TwinSketch
 from twinframe_columns.aggregates import leave_out_nulls
+from twinframe_columns.comparing import compare
 
 MISSING = object()
 MODELS = ("dtmi:ex:Room;1", "dtmi:ex:Space;1", "dtmi:ex:Sensor;1", "dtmi:ex:deep:Hall;1")
@@ -160,6 +161,7 @@ SETTINGS = {
     "as with many twins": {
         "vectors._MANY": 0,
         "candidates._MANY": -1,
+        "candidates._REACHED_PART": 0,
         "grouping._PART": 1,
         "counting._FEW": 0,
         "patterns._WORTH_COUNTING": 0,
@@ -278,3 +280,26 @@ def test_values_that_several_aggregates_read_are_computed_once(query_law: QueryL
     assert found.declined is None
     # NOTE: the law asks for values and for JSON, and `a.x`, `a.x * 1` and `a.x * 1.0` are three.
     assert called.call_count == 6
+
+
+def test_conditions_are_tested_on_the_twins_alone_that_an_id_leads_to(query_law: QueryLaw) -> None:
+    twins: list[TwinSketch] = [(f"t{at}", MODELS[0], {"x": at, "s": "a"}) for at in range(200)]
+    edges: list[EdgeSketch] = [(f"t{at}", "has", f"t{at + 1}", {}) for at in range(199)]
+    tested: list[int] = []
+
+    def watch(operator: Any, left: Any, right: Any, count: int) -> Any:
+        tested.append(count)
+        return compare(operator, left, right, count)
+
+    with (
+        query_law.open(twins, edges) as opened,
+        patch("twinframe_columns.expressions.compare", watch),
+    ):
+        for text in (
+            "MATCH (a {`$dtId`: 't7'})-[:has]-(b) WHERE b.x > 6 RETURN b.x AS x",
+            "MATCH (a) WHERE a.$dtId IN ['t1', 't9'] MATCH (a)-[:has]->(b {s: 'a'}) RETURN b.x",
+            "MATCH (a {`$dtId`: 't7'})-[:has*1..3]->(b) WHERE b.x > 8 RETURN count(*) AS n",
+        ):
+            assert query_law.check(text, opened, {}, lenient=True).declined is None
+    assert tested
+    assert max(tested) <= 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,10 @@ from twinframe_columns.projection import Projection
 from twinframe_columns.vectors import Constant, Entities, read_rows
 
 _MANY = 1_000
+_GUESSED_PART = 4
+"""The part of twins that are expected to satisfy conditions that were not tested."""
+_REACHED_PART = 4
+"""The part of the twins up to which conditions are tested on those alone that are reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +33,15 @@ class NodeTest:
 class Candidates:
     """The twins of a node: `rows` are in ascending order.
 
-    `labelled` is how many there are by the labels alone.
+    `labelled` is how many there are by the labels alone. With `is_late` conditions are tested on
+    the few twins that are reached, as long as these are few; `count` is a guess then.
     """
 
-    def __init__(self, run: Run, node: NodePattern, tests: Sequence[NodeTest]) -> None:
+    def __init__(
+        self, run: Run, node: NodePattern, tests: Sequence[NodeTest], *, is_late: bool = False
+    ) -> None:
         projection = run.projection
+        self._late: Callable[[Frame], Bools] | None = None
         self._projection = projection
         self._table: Bools | None = None
         self._holds: Bools | None = None
@@ -44,9 +52,22 @@ class Candidates:
             value = ids.value if isinstance(ids, Constant) else None
             if isinstance(value, str | list):
                 self._seek(projection, value)
-        self._test(run, node.variable, tests)
-        self.count = self._count()
-        self.is_free = self._is_everything()
+        self._name = node.variable
+        if is_late and tests:
+            self._late = lambda frame: _test(run, tests, frame)
+            self.count = self.labelled // _GUESSED_PART
+            self.is_free = False
+            return
+        if tests:
+            self._test(lambda frame: _test(run, tests, frame))
+        else:
+            self._measure()
+
+    def _finish(self) -> None:
+        """Test the conditions on all twins, if that has waited."""
+        if self._late is not None:
+            late, self._late, self._table = self._late, None, None
+            self._test(late)
 
     def _count(self) -> int:
         holds = self._holds
@@ -57,27 +78,20 @@ class Candidates:
         everything = slice(0, self._projection.count)
         return self._holds is None and isinstance(rows, slice) and rows == everything
 
-    def _test(self, run: Run, name: str, tests: Sequence[NodeTest]) -> None:
-        """Apply the conditions, each to all rows if it can be. PERF: that is one pass in order."""
-        rows = self._rows
-        frame = Frame(measure(rows), {name: Entities(rows)})
-        holds: Bools | None = None
-        for one in tests:
-            try:
-                own = one.test(run, frame).true
-                holds = own if holds is None else holds & own
-            except CannotRun:
-                if holds is None:
-                    raise
-                picked = np.flatnonzero(holds).astype(np.int32)
-                holds = holds.copy()
-                holds[picked] = one.test(run, frame.take(picked)).true
-        if holds is not None and not holds.all():
+    def _test(self, test: Callable[[Frame], Bools]) -> None:
+        holds = test(Frame(measure(self._rows), {self._name: Entities(self._rows)}))
+        if not holds.all():
             self._holds = holds
+        self._measure()
+
+    def _measure(self) -> None:
+        self.count = self._count()
+        self.is_free = self._is_everything()
 
     @property
     def rows(self) -> slice | Rows:
         """The numbers of the twins, in ascending order."""
+        self._finish()
         if self._holds is not None:
             if isinstance(self._rows, slice):
                 found = np.flatnonzero(self._holds).astype(np.int32)
@@ -106,12 +120,14 @@ class Candidates:
 
     def intersect(self, other: Candidates) -> Candidates:
         """Return the candidates that are those of another node too."""
+        self._finish()
+        other._finish()
         if other.is_free:
             return self
         if self.is_free:
             return other
         found = object.__new__(Candidates)
-        found._projection = self._projection
+        found._projection, found._name, found._late = self._projection, self._name, None
         rows = read_rows(self.rows)
         holds = other.hold(rows)
         found._rows = rows if holds is None else rows[holds]
@@ -124,6 +140,14 @@ class Candidates:
 
     def hold(self, rows: Rows) -> Bools | None:
         """Return for each of these rows whether it is a candidate; None: all are."""
+        if self._late is not None and len(rows) * _REACHED_PART < self.labelled:
+            holds = self._hold(rows)
+            tested = self._late(Frame(len(rows), {self._name: Entities(rows)}))
+            return tested if holds is None else tested & holds
+        self._finish()
+        return self._hold(rows)
+
+    def _hold(self, rows: Rows) -> Bools | None:
         own = self._rows
         if self._holds is None and isinstance(own, slice):
             if not len(rows) or (int(rows.min()) >= own.start and int(rows.max()) < own.stop):
@@ -131,7 +155,7 @@ class Candidates:
             inside: Bools = (rows >= own.start) & (rows < own.stop)
             return inside
         if self._holds is not None or len(rows) > _MANY or self._table is not None:
-            return self.table[rows]
+            return self._find_table()[rows]
         assert not isinstance(own, slice)  # noqa: S101  # see above
         if not len(own):
             return np.zeros(len(rows), np.bool_)
@@ -141,10 +165,30 @@ class Candidates:
     @property
     def table(self) -> Bools:
         """For each row whether it is a candidate."""
+        self._finish()
+        return self._find_table()
+
+    def _find_table(self) -> Bools:
         if self._table is None:
             self._table = np.zeros(self._projection.count, np.bool_)
             self._table[self._rows] = True if self._holds is None else self._holds
         return self._table
+
+
+def _test(run: Run, tests: Sequence[NodeTest], frame: Frame) -> Bools:
+    """Apply the conditions, each to all rows if it can be. PERF: that is one pass in order."""
+    holds: Bools | None = None
+    for one in tests:
+        try:
+            own = one.test(run, frame).true
+            holds = own if holds is None else holds & own
+        except CannotRun:
+            if holds is None:
+                raise
+            picked = np.flatnonzero(holds).astype(np.int32)
+            holds = holds.copy()
+            holds[picked] = one.test(run, frame.take(picked)).true
+    return np.ones(frame.count, np.bool_) if holds is None else holds
 
 
 def measure(rows: slice | Rows) -> int:

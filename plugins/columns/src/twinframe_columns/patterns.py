@@ -60,6 +60,7 @@ from twinframe_columns.problem import (
 from twinframe_columns.vectors import NULL, Entities, Lists, read_rows
 from twinframe_columns.weights import count_weighted
 
+_FEW: Final = 100
 _WORTH_COUNTING: Final = 1_000
 _WORTH_WEIGHING: Final = 6
 """Relationships that are counted in the time in which one is followed."""
@@ -180,10 +181,7 @@ class PatternMatcher:
         return self._match(run, source, needed)
 
     def _match(self, run: Run, source: Frame, needed: frozenset[str]) -> Frame:
-        candidates = {
-            name: Candidates(run, node, self._node_tests[name])
-            for name, node in self._nodes.items()
-        }
+        candidates = self._find_candidates(run, source)
         pairs = find_pairs(run, self._relationships, lambda a, b: self._may_be_one(run, a, b))
         walked = tuple(pair for pair in pairs if pair & self._walks)
         others = tuple(pair for pair in pairs if not pair & self._walks)
@@ -201,6 +199,18 @@ class PatternMatcher:
             if counter.can_count(problem):
                 return build_count(counter.count(problem, source))
         return self._solve(run, problem, source, needed)
+
+    def _find_candidates(self, run: Run, source: Frame) -> dict[str, Candidates]:
+        """Return those of each node. PERF: a few twins of one node lead to few of all others."""
+        tests, found = self._node_tests, dict[str, Candidates]()
+        few = source.count if self._bound & self._nodes.keys() else _FEW + 1
+        by_id = {name for name in self._nodes if any(one.ids for one in tests[name])}
+        for name in sorted(self._nodes, key=lambda name: name not in by_id):
+            is_late = few <= _FEW and name not in by_id
+            found[name] = Candidates(run, self._nodes[name], tests[name], is_late=is_late)
+            if name in by_id:
+                few = min(few, len(found[name]))
+        return {name: found[name] for name in self._nodes}
 
     def _may_be_one(self, run: Run, one: str, other: str) -> bool:
         models = [run.projection.select_models(self._nodes[name].labels) for name in (one, other)]
