@@ -312,7 +312,7 @@ RESULTS = (
         "DISTINCT {a} AS v",
         "count(DISTINCT {a}) AS n",
         "t.$dtId AS i, {a} AS v",
-        "collect({a}) AS c",
+        "size(collect({a})) AS c",
     ),
     *("{a} AS v, t.$dtId AS i ORDER BY v, i", "t.$dtId AS i ORDER BY {a} DESC, i LIMIT 3"),
     *("stDev({a}) AS d", "{a} + {b} AS v", "{a} / {b} AS v", "toString({a}) AS v", "t"),
