@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +25,13 @@ DEEPEST: Final = 4
 
 MOST_COLUMNS: Final = 4_000
 
+LEAST_BYTES: Final = 48 * 2**20
+_BYTES_A_TWIN: Final = 450
+"""The memory that columns may take: so much, or so much for each twin. The members with the fewest
+values for their bytes have no column if all together would take more.
+"""
+_PAGE: Final = 4_096
+
 _KIND_OF: Final = {
     type(None): k.NULL,
     bool: k.FALSE,
@@ -34,6 +41,10 @@ _KIND_OF: Final = {
     dict: k.MAP,
     list: k.OTHER,
 }
+
+
+class TooLarge(Exception):
+    """Twins and relationships without any member take too much memory."""
 
 
 class _ColumnBuilder:
@@ -70,6 +81,19 @@ class _ColumnBuilder:
         self._done.append((np.array(self.rows, np.int32), kinds, numbers, codes))
         self.rows = []
         self.values = []
+
+    def measure(self, order: k.Rows) -> tuple[int, int]:
+        """Return about how many bytes the column will take, and how many values it has."""
+        self.flush()
+        rows = order[np.concatenate([own for own, _, _, _ in self._done])]
+        span = int(rows.max()) - int(rows.min()) + 1
+        widths = [1]
+        if any(numbers is not None for _, _, numbers, _ in self._done):
+            widths.append(8)
+        if self._texts:
+            widths.append(4)
+        arrays = sum(-(-span * width // _PAGE) + 1 for width in widths) * _PAGE
+        return arrays + sum(len(text) + 8 for text in self._texts), len(rows)
 
     def finish(self, rows: int, order: k.Rows | None) -> Column:
         """Return the column of `rows` rows; row `r` as collected becomes `order[r]`."""
@@ -108,6 +132,7 @@ class _Members:
 
     def __init__(self) -> None:
         self.builders: dict[Path, _ColumnBuilder] = {}
+        self.left_out: set[Path] = set()
         self.is_complete = True
 
     def add(self, row: int, document: Mapping[str, Any], above: Path = ()) -> None:
@@ -129,6 +154,15 @@ class _Members:
             if type(value) is dict:
                 self.add(row, value, path)
 
+    def leave_out(self, path: Path) -> list[Path]:
+        """Make no column of a member, nor of those within it; return all of these."""
+        within = [one for one in self.builders if one[: len(path)] == path]
+        for one in within:
+            del self.builders[one]
+        self.left_out.update(within)
+        self.is_complete = False
+        return within
+
     def finish(self, rows: int, order: k.Rows | None) -> dict[Path, Column]:
         return {path: builder.finish(rows, order) for path, builder in self.builders.items()}
 
@@ -140,15 +174,21 @@ class _EdgeBuilder:
         self.members = _Members()
         self.ids = self.members.builders[(RELATIONSHIP_ID,)] = _ColumnBuilder()
 
+    def sort(self) -> tuple[npt.NDArray[np.intp], k.Rows]:
+        """Return the relationships in the order of their numbers, and the number of each."""
+        sorting = np.lexsort((np.array(self.targets, np.int32), np.array(self.sources, np.int32)))
+        order = np.empty(len(sorting), np.int32)
+        order[sorting] = np.arange(len(sorting), dtype=np.int32)
+        return sorting, order
+
     def finish(self, rows: int) -> Edges:
         sources = np.array(self.sources, np.int32)
         targets = np.array(self.targets, np.int32)
-        sorting = np.lexsort((targets, sources))
-        order = np.empty(len(sorting), np.int32)
-        order[sorting] = np.arange(len(sorting), dtype=np.int32)
+        sorting, order = self.sort()
         columns = self.members.finish(len(sources), order)
         edges = build_edges(sources[sorting], targets[sorting], columns, rows)
         edges.is_complete = self.members.is_complete
+        edges.left_out = self.members.left_out
         return edges
 
 
@@ -175,13 +215,6 @@ def build_projection(
     sorting = np.argsort(collected, kind="stable")
     order = np.empty(count, np.int32)
     order[sorting] = np.arange(count, dtype=np.int32)
-    columns = members.finish(count, order)
-    columns[ID] = Column(
-        np.full(count, k.STRING, np.uint8),
-        None,
-        sorting.astype(np.int32),
-        build_strings([one.encode() for one in ids]),
-    )
     rows = dict(zip(ids, order.tolist(), strict=True))
     numbers_by_row = collected[sorting]
     edges: dict[str, _EdgeBuilder] = {}
@@ -195,6 +228,14 @@ def build_projection(
         builder.ids.rows.append(number)
         builder.ids.values.append(one.relationship_id)
         builder.members.add(number, orjson.loads(one.body))
+    _limit_size(members, order, ids, edges)
+    columns = members.finish(count, order)
+    columns[ID] = Column(
+        np.full(count, k.STRING, np.uint8),
+        None,
+        sorting.astype(np.int32),
+        build_strings([one.encode() for one in ids]),
+    )
     found: npt.NDArray[np.int64] = np.bincount(collected, minlength=len(model_numbers))
     return Projection(
         position=position,
@@ -209,7 +250,36 @@ def build_projection(
         columns=columns,
         edges={name: builder.finish(count) for name, builder in edges.items()},
         is_complete=members.is_complete,
+        left_out=members.left_out,
     )
+
+
+def _limit_size(
+    members: _Members, order: k.Rows, ids: Sequence[str], edges: Mapping[str, _EdgeBuilder]
+) -> None:
+    """Leave out members until the columns take no more memory than they may.
+
+    Raises `TooLarge` if they take too much without any.
+    """
+    count = len(ids)
+    most = max(LEAST_BYTES, _BYTES_A_TWIN * count)
+    total = 20 * count + sum(map(len, ids))
+    total += sum(16 * count + 12 * len(one.sources) for one in edges.values())
+    held = [(members, order), *((one.members, one.sort()[1]) for one in edges.values())]
+    sizes: dict[tuple[int, Path], int] = {}
+    found: list[tuple[float, int, Path]] = []
+    for at, (owner, own_order) in enumerate(held):
+        for path, builder in owner.builders.items():
+            sizes[at, path], values = builder.measure(own_order)
+            total += sizes[at, path]
+            if path != (RELATIONSHIP_ID,):
+                found.append((sizes[at, path] / values, at, path))
+    for _, at, path in sorted(found, reverse=True):
+        if total <= most:
+            return
+        total -= sum(sizes[at, one] for one in held[at][0].leave_out(path))
+    if total > most:
+        raise TooLarge(f"They would take {total >> 20} MiB, more than {most >> 20}.")
 
 
 def _find_members(columns: Mapping[Path, Column], numbers: k.Codes) -> dict[int, set[Path]]:

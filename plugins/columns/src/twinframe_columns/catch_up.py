@@ -138,23 +138,25 @@ def _apply_twin(projection: Projection, twin_id: str, document: Mapping[str, Any
         _move_edges(projection, row, moved)
         row = moved
     values: dict[Path, Any] = {}
-    projection.is_complete &= _flatten(document, (), values)
+    projection.is_complete &= _flatten(document, (), values, projection.left_out)
     _set_members(projection.columns, row, values, projection.members.setdefault(number, set()))
 
 
-def _flatten(document: Mapping[str, Any], above: Path, found: dict[Path, Any]) -> bool:
+def _flatten(
+    document: Mapping[str, Any], above: Path, found: dict[Path, Any], left_out: set[Path]
+) -> bool:
     """Collect the members by path; return whether there is none deeper."""
     is_complete = True
     for key, value in document.items():
         if key[:1] == "$":
             continue
         path = (*above, key)
-        if len(path) > DEEPEST:
+        if len(path) > DEEPEST or path in left_out:
             is_complete = False
             continue
         found[path] = value
         if type(value) is dict:
-            is_complete &= _flatten(value, path, found)
+            is_complete &= _flatten(value, path, found, left_out)
     return is_complete
 
 
@@ -228,7 +230,7 @@ def _apply_edge(
     else:
         number = found[1]
     values: dict[Path, Any] = {}
-    edges.is_complete &= _flatten(document, (), values)
+    edges.is_complete &= _flatten(document, (), values, edges.left_out)
     members = {path for path in edges.columns if path != (RELATIONSHIP_ID,)}
     _set_members(edges.columns, number, values, members)
 

@@ -45,6 +45,7 @@ class Edges:
         self.columns = dict(columns)
         self.is_alive: Bools | None = None
         self.is_complete = True
+        self.left_out: set[tuple[str, ...]] = set()
         self._has_loops: bool | None = None
         self._has_parallels: bool | None = None
         self._only: dict[bool, Rows | None] = {}

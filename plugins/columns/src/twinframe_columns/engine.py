@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
+import orjson
 
 from twinframe.model.values import Value
 from twinframe.query.algebra import (
@@ -109,3 +110,5 @@ def _guard() -> Iterator[None]:
             yield
     except (MemoryError, RecursionError) as error:
         raise CannotRun("A query that needs too much at once.") from error
+    except orjson.JSONEncodeError as error:
+        raise CannotRun("A text that JSON cannot hold.") from error

@@ -23,7 +23,7 @@ from twinframe_columns.edges import Edges
 from twinframe_columns.projection import Path, Projection
 from twinframe_columns.strings import Strings
 
-_MAGIC: Final = b"twinframe columns 4\n"
+_MAGIC: Final = b"twinframe columns 5\n"
 _TAIL: Final = 12 + len(_MAGIC)
 _ALIGNMENT: Final = 64
 _LEAST_SPARE: Final = 4_096
@@ -101,6 +101,7 @@ def _write(projection: Projection, instance: str, file: IO[bytes]) -> None:
         "starts": list(projection.starts),
         "count": projection.count,
         "complete": projection.is_complete,
+        "left_out": [list(path) for path in sorted(projection.left_out)],
         "numbers": writer.add(projection.numbers, room),
         "rows": writer.add(projection.rows, room),
         "columns": _write_columns(writer, projection.columns, room),
@@ -143,6 +144,7 @@ def _write_edges(writer: _Writer, edges: Edges) -> dict[str, Any]:
     return {
         "count": edges.count,
         "complete": edges.is_complete,
+        "left_out": [list(path) for path in sorted(edges.left_out)],
         "sources": writer.add(edges.sources, room),
         "targets": writer.add(edges.targets, room),
         "outgoing": writer.add(edges.outgoing),
@@ -195,6 +197,7 @@ class _Reader:
             columns=self.read_columns(written["columns"]),
         )
         edges.is_complete = written["complete"]
+        edges.left_out = {tuple(path) for path in written["left_out"]}
         return edges
 
 
@@ -231,4 +234,5 @@ def read_projection(file: IO[bytes], instance: str) -> Projection:
         members={int(at): {tuple(p) for p in own} for at, own in header["members"].items()},
         edges={name: reader.read_edges(one) for name, one in header["edges"].items()},
         is_complete=header["complete"],
+        left_out={tuple(path) for path in header["left_out"]},
     )

@@ -20,7 +20,7 @@ import orjson
 from twinframe.runtime.locks import hold_lock
 from twinframe.storage.base import GraphSession, GraphStore, RelationshipRecord, TwinRecord
 from twinframe.storage.epochs import read_epoch
-from twinframe_columns.build import build_projection, order_labels
+from twinframe_columns.build import TooLarge, build_projection, order_labels
 from twinframe_columns.layout import find_draft, write_projection
 
 _AT_ONCE: Final = 500
@@ -198,5 +198,5 @@ if __name__ == "__main__":
         main(Path(sys.argv[1]), sys.stdin.buffer)
     except EOFError:  # the service ended
         sys.exit(1)
-    except OSError as error:
+    except (OSError, TooLarge) as error:
         sys.exit(str(error))

@@ -42,7 +42,7 @@ class Projection:
     `numbers` has each row's model number, -1 for deleted twins; `rows` the row of each code of
     `$dtId`, -1 if there is none. `members` are the members with a column that twins of a model
     number have. `is_complete` is False when members were left out since there are too many: then a
-    member without a column may have values.
+    member without a column may have values. `left_out` are those that never get a column.
     """
 
     position: int
@@ -57,6 +57,7 @@ class Projection:
     columns: dict[Path, Column]
     edges: dict[str, Edges]
     is_complete: bool = True
+    left_out: set[Path] = field(default_factory=set)
     deleted: int = 0
     changed: int = 0
     proof: str = ""
