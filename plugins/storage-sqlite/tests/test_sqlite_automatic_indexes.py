@@ -25,10 +25,13 @@ from twinframe.testing.query_law import freeze
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
 from twinframe_storage_sqlite.index_notes import IndexNotes
 from twinframe_storage_sqlite.indexing import upkeep
+from twinframe_storage_sqlite.indexing.samples import read_samples
+from twinframe_storage_sqlite.indexing.targets import Target
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
 MODEL: Final = "dtmi:ex:Device;1"
+BUILDING: Final = "dtmi:ex:Building;1"
 TWINS: Final = 10_000
 NAMES: Final = ("near", "feeds", "holds", "has")
 DAY: Final = 86_400.0
@@ -48,6 +51,7 @@ def build_record(number: int, **contents: Any) -> TwinRecord:
         "load": number,
         "name": f"n-{number}",
         "enabled": number % 2 == 0,
+        "group": number % 40,
         **contents,
     }
     return TwinRecord(f"t{number}", MODEL, 'W/"1"', orjson.dumps(body))
@@ -55,9 +59,13 @@ def build_record(number: int, **contents: Any) -> TwinRecord:
 
 def fill(transaction: GraphTransaction) -> None:
     """Store devices and, between neighbours, relationships, of which few are `rare`."""
-    transaction.put_models([ModelRecord(MODEL, b"{}", b"{}", b"{}", (), (), "2026")])
+    models = [ModelRecord(each, b"{}", b"{}", b"{}", (), (), "2026") for each in (MODEL, BUILDING)]
+    transaction.put_models(models)
     for number in range(TWINS):
         transaction.put_twin(build_record(number))
+    building = {"$dtId": "b", "$metadata": {"$model": BUILDING}}
+    transaction.put_twin(TwinRecord("b", BUILDING, "1", orjson.dumps(building)))
+    transaction.put_relationship(RelationshipRecord("b", "rb", "has", "t7", "1", b"{}"))
     for number in range(TWINS - 1):
         name = "rare" if number % 2000 == 1999 else NAMES[number % len(NAMES)]
         ends = f"t{number}", f"t{number + 1}"
@@ -377,6 +385,33 @@ def test_an_automatic_index_can_be_dropped_by_hand(open_filled: MakeStore) -> No
     tend(store)
     store.drop_index("serialNumber")
     assert store.list_indexes() == []
+
+
+def test_a_rare_model_keeps_its_order_of_joins(open_filled: MakeStore) -> None:
+    """SQLite takes each model for one of average size, and would begin with the property."""
+    store = open_filled()
+    few = "MATCH (b:Building)-[:has]->(d) WHERE d.group = 7 RETURN d.$dtId AS i"
+    rows, steps = answer(store, few)
+    ask(store, "MATCH (d) WHERE d.group = 7 RETURN d.$dtId AS i", few)
+    tend(store)
+    assert answer(store, few) == (rows, steps)
+
+
+def test_the_size_of_an_index_is_estimated_from_whole_values(open_filled: MakeStore) -> None:
+    store = open_filled()
+
+    def apply(transaction: GraphTransaction) -> None:
+        for number in range(0, TWINS, 4):
+            transaction.put_twin(build_record(number, name=f"{number}-" + "x" * 2000))
+
+    run_all(store, apply)
+    session = store.session()
+    (sample,) = read_samples(session, "twin", [Target("twin", "name")]).values()
+    session.close()
+    assert sample.size > TWINS / 4 * 2000
+    ask(store, BY_NAME)
+    tend(store)
+    assert 0.5 < sample.size / report(store)["name"].size < 2
 
 
 def test_a_frequent_name_keeps_its_order_of_joins(open_filled: MakeStore) -> None:

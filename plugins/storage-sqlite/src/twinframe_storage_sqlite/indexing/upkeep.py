@@ -41,6 +41,7 @@ _FEWEST_RUNS: Final = 3
 _STEPS_PER_ROW: Final = 3  # at least, of a statement that reads all entities
 _READINGS: Final = 4  # of all entities, after which an index is worth making
 _FEWEST_VALUES: Final = 16
+_MOST_PER_VALUE: Final = 2000
 _FEW_ROWS: Final = 100
 _MANY_ENTITIES: Final = 50_000
 _MOST_TARGETS: Final = 32
@@ -92,8 +93,9 @@ def plan_upkeep(
 
 
 def _is_selective(target: Target, sample: Sample) -> bool:
-    # NOTE: a graph has few names of relationships, and some of them are rare.
-    return sample.values >= _FEWEST_VALUES or target.name == "$relationshipName"
+    if target.name == "$relationshipName":
+        return True  # a graph has few names, and some of them are rare
+    return sample.values >= _FEWEST_VALUES and sample.per_value <= _MOST_PER_VALUE
 
 
 @dataclass(slots=True)
@@ -191,10 +193,10 @@ class _Survey:
     def _find_disturbed(self, rehearsal: Rehearsal, text: str) -> Iterable[Target]:
         """Return the targets by which a statement that is fast would begin elsewhere.
 
-        NOTE: SQLite knows how many relationships a name has on average, and would begin with those
-        of a frequent name.
+        NOTE: SQLite knows how many relationships a name has on average, and how many twins a model
+        has, and would begin with those of a frequent name, or not with those of a rare model.
         """
-        used = [target for target in rehearsal.find_used(text) if target.table == "relationship"]
+        used = rehearsal.find_used(text)
         if used and rehearsal.find_start(text) != find_start(self._session.connection, text):
             return used
         return ()
