@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -14,8 +15,12 @@ from twinframe_columns.grouping import encode
 from twinframe_columns.kinds import Integers, Rows
 from twinframe_columns.merging import merge
 from twinframe_columns.problem import JointCondition, Side
-from twinframe_columns.vectors import Entities, Vector, is_null, take
+from twinframe_columns.strings import Strings
+from twinframe_columns.vectors import Entities, Texts, Vector, is_null, simplify, take
 from twinframe_columns.weights import multiply
+
+_FEW: Final = 8
+"""Of so many texts one is looked for among the others in the time in which all are compared."""
 
 
 def combine(
@@ -72,14 +77,14 @@ def _join(
     """
     if isinstance(left, Entities) != isinstance(right, Entities):
         return None
-    total = one.count + other.count
-    places = np.arange(one.count), np.arange(one.count, total)
-    joint = merge([(places[0], left), (places[1], right)], total)
-    nulls = is_null(joint, total)
-    codes = encode(joint, total, is_equality=True).codes
-    mine = np.flatnonzero(~nulls[: one.count])
-    theirs = np.flatnonzero(~nulls[one.count :])
-    wanted, held = codes[mine], codes[one.count + theirs]
+    codes = _encode_texts(left, right) or _encode_both(left, right, one.count, other.count)
+    mine = np.flatnonzero(codes[0] >= 0)
+    wanted = codes[0][mine]
+    # PERF: what has no counterpart is not put in order.
+    is_wanted = np.zeros(int(max(one.max(initial=0) for one in codes)) + 1, np.bool_)
+    is_wanted[wanted] = True
+    theirs = np.flatnonzero(is_wanted[codes[1]] & (codes[1] >= 0))
+    held = codes[1][theirs]
     order = np.argsort(held, kind="stable")
     ordered = held[order]
     low = np.searchsorted(ordered, wanted, "left")
@@ -90,6 +95,45 @@ def _join(
     which = np.repeat(np.arange(len(mine)), counts)
     at: Integers = np.arange(rows) + (low - (np.cumsum(counts) - counts))[which]
     return mine[which].astype(np.int32), theirs[order[at]].astype(np.int32)
+
+
+def _encode_both(left: Vector, right: Vector, count: int, others: int) -> tuple[Integers, Integers]:
+    """Return numbers that are equal for equal values, -1 for null."""
+    total = count + others
+    places = np.arange(count), np.arange(count, total)
+    joint = merge([(places[0], left), (places[1], right)], total)
+    codes = encode(joint, total, is_equality=True).codes
+    codes = np.where(is_null(joint, total), -1, codes)
+    return codes[:count], codes[count:]
+
+
+def _encode_texts(left: Vector, right: Vector) -> tuple[Integers, Integers] | None:
+    """Do so for texts, by their codes. PERF: few texts are looked for among many."""
+    one, other = simplify(left), simplify(right)
+    if not isinstance(one, Texts) or not isinstance(other, Texts):
+        return None
+    if one.strings is other.strings:
+        return _read_codes(one), _read_codes(other)
+    found = _translate(one, other.strings)
+    if found is not None:
+        return found, _read_codes(other)
+    found = _translate(other, one.strings)
+    return None if found is None else (_read_codes(one), found)
+
+
+def _read_codes(texts: Texts) -> Integers:
+    return texts.codes if texts.valid is None else np.where(texts.valid, texts.codes, -1)
+
+
+def _translate(texts: Texts, strings: Strings) -> Integers | None:
+    """Return the codes that texts have among others; None if they are not few."""
+    codes = _read_codes(texts)
+    used = np.unique(codes[codes >= 0])
+    if len(used) * _FEW > len(strings):
+        return None
+    table = np.full(len(texts.strings) + 1, -1, np.int64)  # the last one for null
+    table[used] = [strings.find(text) for text in texts.strings.read_all(used)]
+    return table[codes]
 
 
 def _pair_up(left: Frame, right: Frame, ones: Rows, others: Rows) -> Frame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -188,6 +189,16 @@ def number_any(run: Run, name: str, numbers: Rows | Integers) -> Integers:
     at = list(run.projection.edges).index(name)
     found: Integers = numbers + find_bases(run)[at]
     return found
+
+
+def number_entities(run: Run, vector: Vector) -> Vector:
+    """Return relationships of one name, or lists of them, as such of any name."""
+    if isinstance(vector, Lists):
+        return replace(vector, items=number_entities(run, vector.items))
+    if not isinstance(vector, Entities) or vector.edges is None or vector.edges == ANY:
+        return vector
+    numbers = number_any(run, vector.edges, read_rows(vector.rows))
+    return Entities(numbers.astype(np.int32), ANY, vector.valid)
 
 
 def _find_names(run: Run, vector: Entities) -> Integers:

@@ -37,7 +37,7 @@ Nested = (
     ListExpression | MapExpression | Subscript | Slice | ListComprehension | Quantifier | Reduce
 )
 
-_LONGEST: Final = 1_000
+_LONGEST: Final = 5_000
 """Items up to which `reduce` goes over all lists at once, place by place."""
 
 

@@ -11,10 +11,9 @@ from twinframe.query.engine import CannotRun
 from twinframe_columns.frame import Run
 from twinframe_columns.kinds import Bools, Integers, Rows
 from twinframe_columns.lists import concatenate, find_owners
-from twinframe_columns.members import number_any, read_end
+from twinframe_columns.members import number_entities, read_end
 from twinframe_columns.merging import list_items, read_lists
 from twinframe_columns.vectors import (
-    ANY,
     NULL,
     Entities,
     Lists,
@@ -48,10 +47,10 @@ def measure_paths(paths: Paths, count: int) -> Numbers:
 def list_relationships(run: Run, paths: Paths, count: int) -> Lists:
     """`relationships(paths)`."""
     steps = paths.elements[1::2]
-    names = {_find_edges(one) for one in steps}
+    names = {find_edges(one) for one in steps}
     found = _build_none(count)
     for one in steps:
-        found = _append(found, one if len(names) == 1 else _number(run, one), count)
+        found = _append(found, one if len(names) == 1 else number_entities(run, one), count)
     return _blank(found, paths.valid)
 
 
@@ -93,19 +92,10 @@ def _read_end_rows(run: Run, items: Entities, *, is_source: bool) -> Rows:
     return read_rows(ends.rows)
 
 
-def _find_edges(step: Vector) -> str | None:
+def find_edges(step: Vector) -> str | None:
+    """Return the name of relationships, or of those in lists."""
     items = step.items if isinstance(step, Lists) else step
     return items.edges if isinstance(items, Entities) else None
-
-
-def _number(run: Run, step: Vector) -> Vector:
-    """Return relationships of one name among those of all names."""
-    if isinstance(step, Lists):
-        return Lists(step.starts, step.sizes, _number(run, step.items), step.valid)
-    if not isinstance(step, Entities) or step.edges is None or step.edges == ANY:
-        return step
-    numbers = number_any(run, step.edges, read_rows(step.rows))
-    return Entities(numbers.astype(np.int32), ANY, step.valid)
 
 
 def _build_none(count: int) -> Lists:

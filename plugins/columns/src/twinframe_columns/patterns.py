@@ -47,7 +47,8 @@ from twinframe_columns.frame import Frame, Run
 from twinframe_columns.hops import sample_degree
 from twinframe_columns.joining import combine
 from twinframe_columns.lists import share_items
-from twinframe_columns.paths import build_path
+from twinframe_columns.members import number_entities
+from twinframe_columns.paths import build_path, find_edges
 from twinframe_columns.problem import (
     JointCondition,
     Pair,
@@ -57,7 +58,7 @@ from twinframe_columns.problem import (
     find_pairs,
     find_types,
 )
-from twinframe_columns.vectors import NULL, Entities, Lists, read_rows
+from twinframe_columns.vectors import NULL, Entities, read_rows
 from twinframe_columns.weights import count_weighted
 
 _FEW: Final = 100
@@ -282,7 +283,7 @@ class _Search:
                 frame, conditions = combine(self.run, frame, found, conditions)
             frame, conditions = self._apply(frame, conditions)
             for name in part.names:
-                frame = keep_apart(frame, name, problem.pairs)
+                frame = keep_apart(self.run, frame, name, problem.pairs)
             first = False
         return drop(frame, needed)
 
@@ -345,7 +346,7 @@ class _Search:
                 continue
             waiting.remove(chosen)
             frame = self.follower.cross(frame, chosen, is_kept=chosen.variable in kept)
-            frame = keep_apart(frame, chosen.variable, pairs)
+            frame = keep_apart(self.run, frame, chosen.variable, pairs)
 
     def _is_worth(
         self, frame: Frame, first: RelationshipPattern, branch: Sequence[RelationshipPattern]
@@ -515,20 +516,17 @@ def _is_ascending(rows: object) -> bool:
     return bool((rows[1:] > rows[:-1]).all())
 
 
-def keep_apart(frame: Frame, name: str, pairs: Collection[Pair]) -> Frame:
-    """Leave out rows in which a relationship is one that the match has used."""
-    vector = frame.variables.get(name)
+def keep_apart(run: Run, frame: Frame, name: str, pairs: Collection[Pair]) -> Frame:
+    """Leave out rows in which a relationship, or one of a walk, is one that the match has used."""
     for pair in pairs:
         for other in pair - {name} if name in pair else ():
-            used = frame.variables.get(other)
-            if isinstance(vector, Lists) or isinstance(used, Lists):
-                if vector is not None and used is not None:
-                    frame = frame.take(~share_items(vector, used, frame.count))
-                    vector = frame.variables[name]
-            elif isinstance(vector, Entities) and isinstance(used, Entities):
-                if vector.edges == used.edges:
-                    frame = frame.take(read_rows(vector.rows) != read_rows(used.rows))
-                    vector = frame.variables[name]
-                elif vector.edges is not None and used.edges is not None:
-                    raise CannotRun("Relationships of one type and of any.")
+            vector, used = frame.variables.get(name), frame.variables.get(other)
+            if vector is None or used is None:
+                continue
+            if find_edges(vector) != find_edges(used):
+                vector, used = number_entities(run, vector), number_entities(run, used)
+            if isinstance(vector, Entities) and isinstance(used, Entities):
+                frame = frame.take(read_rows(vector.rows) != read_rows(used.rows))
+            else:
+                frame = frame.take(~share_items(vector, used, frame.count))
     return frame
