@@ -13,7 +13,7 @@ from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.arithmetic import check_numbers
 from twinframe_columns.frame import MOST_ROWS, Frame
-from twinframe_columns.grouping import Groups, Present, keep_distinct
+from twinframe_columns.grouping import Groups, Present, keep_distinct, order_members
 from twinframe_columns.kinds import Bools, Floats, Integers, Rows
 from twinframe_columns.merging import merge
 from twinframe_columns.vectors import (
@@ -159,7 +159,7 @@ def _collect(groups: Groups, vector: Vector, weights: Integers | None) -> Vector
         order = np.repeat(order, weights)
         members = members[order]
     if groups.count > 1:
-        order = order[np.argsort(members, kind="stable")]
+        order = order[order_members(members, groups.count)]
     sizes = np.bincount(members, minlength=groups.count)
     return Lists(np.cumsum(sizes) - sizes, sizes, take(vector, order.astype(np.int32)))
 

@@ -37,6 +37,8 @@ _WIDEST: Final = 4
 
 _PART: Final = 16_384
 
+_SHORT: Final = 2**16
+
 _LONGEST: Final = 100
 """Items of lists that are numbered place by place."""
 
@@ -65,6 +67,16 @@ class Groups:
     def sizes(self) -> Integers:
         """The number of rows of each group."""
         return np.bincount(self.members, minlength=self.count)
+
+
+def order_members(members: Integers | Rows, count: int) -> Integers:
+    """Return the rows group by group, those of one in their order. `count`: how many groups.
+
+    PERF: NumPy orders short integers by their digits, in a tenth of the time.
+    """
+    if count > _SHORT:
+        return np.argsort(members, kind="stable")
+    return np.argsort(members.astype(np.uint16), kind="stable")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.analysis import find_arguments, find_scope, find_variables
 from twinframe_columns.expressions import Evaluate, ExpressionCompiler
 from twinframe_columns.frame import Frame, Run, unfold
+from twinframe_columns.grouping import order_members
 from twinframe_columns.kinds import Integers
 from twinframe_columns.patterns import PatternMatcher, drop
 from twinframe_columns.vectors import Entities, Lists, Numbers, Truths, Vector, read_rows, take
@@ -84,7 +85,8 @@ def compile_subplan(
         def collect(run: Run, frame: Frame) -> Vector:
             found = unfold(run_inner(run, listed, frame, names))
             index = read_index(found)
-            items = take(value(run, found), np.argsort(index, kind="stable").astype(np.int32))
+            order = order_members(index, frame.count)
+            items = take(value(run, found), order.astype(np.int32))
             sizes = np.bincount(index, minlength=frame.count)
             return Lists(np.cumsum(sizes) - sizes, sizes, items)
 
