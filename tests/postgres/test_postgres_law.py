@@ -62,6 +62,8 @@ class TestPostgresQueryEngine(QueryAnswers, GeneratedQueries):
             "pattern-values": 0.42,
             "computed": 1.0,
             "entity-lists": 1.0,
+            "lists": 0.89,
+            "lists as written": 0.91,
             "projections": 1.0,
             "spreads": 0.89,
             "plain-spreads": 0.78,

@@ -13,6 +13,7 @@ from twinframe.testing.query_templates import build_each, build_filtered
 from twinframe.testing.shape_corpora import (
     COMPUTED,
     ENTITY_LISTS,
+    LISTS,
     PATTERN_VALUES,
     PROJECTIONS,
     SPREADS,
@@ -581,6 +582,7 @@ CORPORA: dict[str, tuple[str, ...]] = {
     "pattern-values": PATTERN_VALUES,
     "computed": COMPUTED,
     "entity-lists": ENTITY_LISTS,
+    "lists": LISTS,
     "projections": PROJECTIONS,
     "spreads": SPREADS,
     "nulls": NULLS,

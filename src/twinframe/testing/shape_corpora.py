@@ -194,3 +194,68 @@ SPREADS = (
     "UNWIND ['a', 1] AS x RETURN stDev(x) AS a",
 )
 """Standard deviations and percentiles."""
+LISTS = (
+    *build_each(
+        "MATCH (t) RETURN t.$dtId AS i, <e> AS v",
+        "MATCH (t) WHERE size(<e>) > 1 RETURN t.$dtId AS i",
+        "MATCH (t) OPTIONAL MATCH (t)-[:has]->(b:Room) WITH b AS t RETURN <e> AS v, count(*) AS n",
+        "MATCH (t) UNWIND <e> AS x RETURN t.$dtId AS i, x",
+        e=(
+            *("[t.s, 'z']", "[x IN [t.s, 'b', null] WHERE x > 'b']", "[t.s] + 1", "'a' + [t.s]"),
+            *("[t.s, 2][1..]", "[t.s, 2, 3][-2..-1]", "reverse([t.s, 'z'])", "tail([1, t.s])"),
+            *("[x IN ['a', 'b'] | x + t.s]", "[[t.s], []][0]", "[x IN [t.s, 1] | [x]]"),
+        ),
+    ),
+    *build_each(
+        "MATCH (t)-->(b) WITH t, collect(b.s) AS l WHERE <q> RETURN t.$dtId AS i, size(l) AS n",
+        "MATCH (t) OPTIONAL MATCH (t)-->(b) WITH t, collect(DISTINCT b.s) AS l"
+        " RETURN t.$dtId AS i, <q> AS v",
+        "MATCH (t) WITH t, [(t)-->(b) | b.s] AS l RETURN <q> AS v, count(*) AS n",
+        q=(
+            *(f"{kind}(y IN l WHERE y > 'b')" for kind in ("any", "all", "none", "single")),
+            *("size(l) > 1", "t.s IN l", "'bar' IN l + 'bar'", "size([y IN l WHERE y <> t.s]) > 0"),
+            *("reduce(n = 0, y IN l | n + size(y)) > 5", "isEmpty(tail(l))", "l[0] IS NULL"),
+        ),
+    ),
+    *build_each(
+        "MATCH (t)-[r:has*1..3]->(b) WHERE <w> RETURN t.$dtId AS i, b.$dtId AS j, size(r) AS n",
+        "MATCH p = (t)-[r*0..2]-(b) WHERE <w> RETURN length(p) AS n, count(*) AS c",
+        "MATCH (t) OPTIONAL MATCH p = (t)<-[r:has*1..2]-(b) WHERE <w>"
+        " RETURN t.$dtId AS i, b.s AS s, length(p) AS n, [x IN nodes(p) | x.$dtId] AS l",
+        w=(
+            *("all(z IN r WHERE z.w = 1)", "none(z IN r WHERE z.w = '1')", "size(r) = 2"),
+            *("t.s < b.s", "any(z IN r WHERE startNode(z) = t)"),
+        ),
+    ),
+    *build_each(
+        "MATCH (t) CALL { WITH t MATCH (t)-->(b) RETURN <c> } RETURN t.$dtId AS i, c",
+        "MATCH (t:Room) CALL { WITH t OPTIONAL MATCH (t)--(b) RETURN <c> } RETURN t.s AS s, c",
+        c=(
+            *("count(b) AS c", "min(b.s) AS c", "b.s AS c ORDER BY c LIMIT 1", "DISTINCT b.s AS c"),
+            *("size(collect(DISTINCT b)) AS c", "b.s AS c ORDER BY c SKIP 1 LIMIT 2"),
+        ),
+    ),
+    *build_each(
+        "MATCH (t) WHERE EXISTS { <m> } RETURN t.$dtId AS i",
+        "MATCH (t) RETURN t.$dtId AS i, COUNT { <m> } AS n",
+        m=(
+            *(
+                "MATCH (t)-->(b) MATCH (b)-->(c) RETURN c",
+                "MATCH (t)-->(b) RETURN DISTINCT b.s AS s",
+            ),
+            *("MATCH (t)-->(b) WITH count(*) AS n WHERE n > 1 RETURN n",),
+            *("MATCH (t)-->(b) RETURN b.s AS s UNION MATCH (t)<--(b) RETURN b.s AS s",),
+            *("MATCH (t)-->(b) WITH b ORDER BY b.s LIMIT 1 MATCH (b)-->(c) RETURN c",),
+        ),
+    ),
+    (
+        "MATCH (t)-[:has]->(b) WITH t, b ORDER BY b.$dtId, b.s WITH t, collect(b.s)[..1] AS l"
+        " RETURN t.$dtId AS i, l"
+    ),
+    "MATCH (t) WITH t ORDER BY t.s WITH t.flag AS f, collect(t.s) AS l RETURN f, l, head(l) AS h",
+    (
+        "UNWIND [{i: 'a', n: 1}, {i: 'c', n: 2}, {i: 'zz'}, null] AS q MATCH (t {$dtId: q.i})"
+        " RETURN t.$dtId AS i, q.n AS n"
+    ),
+)
+"""Lists of all kinds: of values, of a group, of a walk, and what subqueries make of each row."""

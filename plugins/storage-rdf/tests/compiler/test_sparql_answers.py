@@ -46,6 +46,7 @@ class TestSparqlQueryEngine(QueryEngineContract):
             "pattern-values": 0.8,
             "computed": 0.9,
             "entity-lists": 0.9,
+            "lists": 0.99,
             "projections": 1.0,
             "spreads": 1.0,
             "plain-spreads": 1.0,

@@ -37,6 +37,8 @@ class TestSqliteQueryEngine(QueryEngineContract):
             "pattern-values": 0.09,
             "computed": 0.39,
             "entity-lists": 0.35,
+            "lists": 0.12,
+            "lists as written": 0.13,
             "projections": 0.07,
             "spreads": 0.42,
             "plain-spreads": 0.14,
