@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from twinframe.errors import StorageBusy, StorageDamaged, StorageError, StorageFull
+from twinframe.errors import (
+    StorageBusy,
+    StorageDamaged,
+    StorageError,
+    StorageFull,
+    TwinNotFound,
+)
 from twinframe.storage.base import GraphTransaction, WriteFunction
 from twinframe.testing.contracts.base import put, reading, run, run_all
 from twinframe.testing.factories import build_model_record, build_twin_record
@@ -76,6 +82,35 @@ def test_failing_works_leave_nothing_and_cost_no_second_commit(store: SqliteGrap
         assert session.read_model("dtmi:test:Half;1") is None
         assert session.has_twin("a")
         assert session.has_twin("b")
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_only_a_write_that_fails_after_a_change_needs_savepoints(
+    store: SqliteGraphStore, is_late: bool
+) -> None:
+    run(store, put_twin("there"))
+    seen: list[str] = []
+
+    def refuse(transaction: GraphTransaction) -> None:
+        if is_late:
+            transaction.put_twin(build_twin_record("half"))
+        assert transaction.has_twin("there")
+        raise TwinNotFound("half")
+
+    def trace(_cursor: apsw.Cursor, statement: str, _bindings: object) -> bool:
+        seen.append(statement.split()[0])
+        return True
+
+    connection = read_connection(store)
+    connection.exec_trace = trace
+    outcomes = run_all(store, put_twin("a"), refuse, put_twin("b"), put_twin("c"))
+    connection.exec_trace = None
+    assert [type(each.error) for each in outcomes] == [type(None), TwinNotFound, *[type(None)] * 2]
+    assert seen.count("SAVEPOINT") == (4 if is_late else 0)
+    assert seen.count("BEGIN") == 1 + is_late
+    assert seen.count("COMMIT") == 1
+    with reading(store) as session:
+        assert [session.has_twin(each) for each in ("a", "half", "b", "c")] == [1, 0, 1, 1]
 
 
 def test_a_failed_commit_is_the_error_of_every_work(store: SqliteGraphStore) -> None:

@@ -202,12 +202,15 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
         """Append events after the others."""
-        sizes: Iterable[int] = map(self._measure_row, events)
         try:
             # PERF: a write of one twin has one event, which needs no total to be read first.
             if len(events) < _FEW_EVENTS:
-                self._cursor.executemany(_APPEND_EVENT, [*map(_bind_event, events, sizes)])
+                for event in events:
+                    self._cursor.execute(
+                        _APPEND_EVENT, _bind_event(event, self._measure_row(event))
+                    )
             else:
+                sizes: Iterable[int] = map(self._measure_row, events)
                 last = self._cursor.execute(_LAST_TOTAL).get or 0
                 totals = islice(accumulate(sizes, initial=last), 1, None)
                 _APPEND_EVENTS.run(self._cursor, [*map(_bind_event, events, totals)])

@@ -83,10 +83,12 @@ _ABSENT: Final[Any] = object()
 def _compare(
     before: Mapping[str, Any], after: Mapping[str, Any], under: str, found: Changes
 ) -> None:
+    gone = len(before)
     for name, new in after.items():
+        old = before.get(name, _ABSENT)
+        gone -= old is not _ABSENT
         if name[:1] == "$":
             continue
-        old = before.get(name, _ABSENT)
         if old is _ABSENT:
             found.patch.append({"value": _strip(new), "path": _join(under, name), "op": "add"})
             found.old.append([])
@@ -102,9 +104,10 @@ def _compare(
             continue
         found.patch.append({"value": _strip(new), "path": _join(under, name), "op": "replace"})
         found.old.append([old])
-    gone = before.keys() - after.keys()
-    for name in [name for name in before if name in gone] if gone else ():
-        if name[:1] != "$":
+    if not gone:  # PERF: of a PUT of the same properties, all were found
+        return
+    for name in before:
+        if name not in after and name[:1] != "$":
             found.patch.append({"path": _join(under, name), "op": "remove"})
             found.old.append([before[name]])
 
