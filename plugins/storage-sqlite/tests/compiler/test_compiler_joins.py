@@ -233,3 +233,12 @@ def test_an_explanation_has_the_joins_of_the_statement_and_estimates_near_the_tr
     rows, _ = run(text, skewed)
     assert len(rows) / 2 < joins[-1].rows < len(rows) * 2
     assert compile_text("MATCH (s:Sensor)-[:in]->(r) RETURN s").explain(skewed, {}).joins == []
+
+
+def test_the_label_of_either_end_of_an_undirected_step_leaves_no_rows_out_of_an_estimate(
+    skewed: SqliteSession,
+) -> None:
+    text = "MATCH (a:Room)-[:next]-(b:Room)<-[:in]-(s:Sensor) RETURN a.x AS x, s.x AS y"
+    (joins,) = compile_text(text).explain(skewed, {}).joins
+    rows, _ = run(text, skewed)
+    assert len(rows) / 3 < joins[-1].rows < len(rows) * 3

@@ -115,10 +115,10 @@ class JoinGraph:
                 needs = condition.aliases - {match[1]}
                 self.accesses[match[1]].append(Access(needs, ("id",)))
         elif (match := _EITHER.fullmatch(text)) and match[1] in self.tables:
-            self._add_either(match[1], match[2])
+            self._add_either(match[1], "source", match[2])
         elif (match := _PAIR.fullmatch(text)) and match[1] in self.tables:
-            self._add_either(match[1], match[2])
-            self._add_either(match[1], match[3])
+            self._add_either(match[1], "source", match[2])
+            self._add_either(match[1], "target", match[3])
             needs = self._find_needs(match[2]) | self._find_needs(match[3])
             self.accesses[match[1]].append(Access(needs, ("source", "target"), either=True))
 
@@ -130,10 +130,11 @@ class JoinGraph:
         if given.endswith(".id") and given.startswith("n"):
             self.nodes[column] = given.partition(".")[0]
 
-    def _add_either(self, alias: str, given: str) -> None:
-        self.accesses[alias].append(Access(self._find_needs(given), ("source",), either=True))
+    def _add_either(self, alias: str, end: str, given: str) -> None:
+        """Note a node that is at one end or the other, as that of `end`."""
+        self.accesses[alias].append(Access(self._find_needs(given), (end,), either=True))
         if given.endswith(".id") and given.startswith("n"):
-            self.nodes.setdefault(f"{alias}.source", given.partition(".")[0])
+            self.nodes.setdefault(f"{alias}.{end}", given.partition(".")[0])
 
     def _find_needs(self, column: str) -> frozenset[str]:
         alias = column.partition(".")[0]
