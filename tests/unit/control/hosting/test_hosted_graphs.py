@@ -20,6 +20,7 @@ from tests.unit.control.hosting.hosting_app import (
 from twinframe.control.hosting.graphs import HostedGraphs, TooManyConnections
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.errors import GraphNotFound, StorageBusy
+from twinframe.graph.background.indexes import IndexKind
 from twinframe.model.pages import PageRequest
 from twinframe.runtime.instruments.base import Level
 
@@ -72,6 +73,20 @@ def test_the_longest_unused_graph_is_closed_first(tmp_path: Path) -> None:
             return [name for name in "abc" if is_open(service.graphs, name)]
 
     assert asyncio.run(run()) == ["a", "c"]
+
+
+def test_hosted_graphs_make_their_indexes_by_themselves(tmp_path: Path) -> None:
+    installation = build_hosting(tmp_path)
+
+    async def run() -> None:
+        await bring_up(LocalGraphHost(installation), build_graph("a"))
+        async with hosting_alone(installation) as service:
+            hosted = service.graphs.find("a")
+            assert hosted is not None
+            async with hosted.use() as api:
+                assert any(isinstance(each, IndexKind) for each in api.graph.background_tasks)
+
+    asyncio.run(run())
 
 
 async def use(graphs: HostedGraphs, name: str) -> None:
