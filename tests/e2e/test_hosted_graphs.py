@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -479,8 +480,8 @@ def test_a_restored_graph_is_its_backup_document_for_document(
 def read_first_lines(server: Server, target: str, seen: str, ending: bytes) -> list[bytes]:
     """What a stream tells of events first, up to a line with that beginning."""
     stream, lines = Stream(server, target, f"Last-Event-ID: {seen}\r\n"), list[bytes]()
-    stream.read_until(lambda: any(line.startswith(ending) for line in lines), lines.append)
-    stream.close()
+    with contextlib.closing(stream):
+        stream.read_until(lambda: any(line.startswith(ending) for line in lines), lines.append)
     return [line for line in lines if line.startswith((b"event", b"id", b"data"))]
 
 

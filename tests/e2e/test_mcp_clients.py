@@ -23,6 +23,8 @@ from tests.e2e.server import Server
 from tests.waiting import PATIENCE
 
 COUNT = 50
+# NOTE: fifty clients in one process may each be late with what they send, on a busy machine.
+PATIENT = {"Server__HeaderTimeout": f"{PATIENCE}", "Server__BodyTimeout": f"{PATIENCE}"}
 
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{MCPDeprecationWarning.__module__}.{MCPDeprecationWarning.__name__}"
@@ -33,7 +35,9 @@ pytestmark = pytest.mark.filterwarnings(
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """MCP beside the API, with counters in the store."""
     server = Server(
-        tmp_path_factory.mktemp("beside"), workers=2, environment={"MCP__Enabled": "true"}
+        tmp_path_factory.mktemp("beside"),
+        workers=2,
+        environment={"MCP__Enabled": "true", **PATIENT},
     )
     with server:
         seed(server.port, COUNT)
@@ -47,7 +51,7 @@ def alone(beside: Server) -> Iterator[Server]:
     """`twinframe mcp` on the same store."""
     folder = beside.folder / "alone"
     folder.mkdir()
-    data = {"Storage__Sqlite__Directory": str(beside.folder / "data")}
+    data = {"Storage__Sqlite__Directory": str(beside.folder / "data"), **PATIENT}
     server = Server(folder, workers=2, environment=data, command="mcp")
     with server:
         yield server
