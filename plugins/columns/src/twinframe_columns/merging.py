@@ -304,10 +304,10 @@ def read_lists(vector: Vector, count: int) -> Lists:
     return found
 
 
-def measure_items(lists: Lists) -> int:
-    """Return the number of items of all rows; raise `CannotRun` for too many."""
+def measure_items(lists: Lists, most: int = MOST_ITEMS) -> int:
+    """Return the number of items of all rows; raise `CannotRun` for more than `most`."""
     total = int(lists.sizes.sum())
-    if total > MOST_ITEMS:
+    if total > most:
         raise CannotRun("More items than are held at once.")
     return total
 

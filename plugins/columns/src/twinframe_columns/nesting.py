@@ -133,6 +133,7 @@ def _compile_reduce(expression: Reduce, compile_one: Callable[[Expression], Eval
             raise CannotRun("A reduction of long lists.")
         kept = {name: one for name, one in frame.variables.items() if name in names}
         for at in range(longest):
+            run.reader.check_deadline()
             rows = np.flatnonzero(lists.sizes > at).astype(np.int32)
             part = Frame(frame.count, kept).take(rows)
             item = take(lists.items, (lists.starts[rows] + at).astype(np.int32))

@@ -86,7 +86,7 @@ def render_column(run: Run, frame: Frame, vector: Vector) -> list[bytes]:
 
 
 def _render_lists(run: Run, vector: Lists) -> list[bytes]:
-    total = measure_items(vector)
+    total = measure_items(vector, run.most_rows)
     items = render_column(run, Frame(total, {}), list_items(vector))
     sizes = vector.sizes.tolist()
     starts = np.cumsum([0, *sizes]).tolist()

@@ -41,7 +41,8 @@ def read_values(run: Run, frame: Frame, vector: Vector) -> Sequence[Value]:
 
 
 def _read_lists(run: Run, vector: Lists) -> Sequence[Value]:
-    items = read_values(run, Frame(measure_items(vector), {}), list_items(vector))
+    total = measure_items(vector, run.most_rows)
+    items = read_values(run, Frame(total, {}), list_items(vector))
     sizes = vector.sizes.tolist()
     starts = np.cumsum([0, *sizes]).tolist()
     found = [[*items[at : at + size]] for at, size in zip(starts, sizes, strict=False)]
