@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,9 @@ from twinframe_columns import kinds as k
 from twinframe_columns.column import Column
 from twinframe_columns.edges import Edges, build_edges
 from twinframe_columns.projection import ID, RELATIONSHIP_ID, Path, Projection
-from twinframe_columns.strings import Strings, build_strings
+from twinframe_columns.strings import build_strings, sort_texts
+
+T = TypeVar("T")
 
 _AT_ONCE: Final = 20_000
 """Values of one member that are collected as objects before they go into arrays."""
@@ -102,7 +105,7 @@ class _ColumnBuilder:
         numbers = codes = strings = None
         ranks = None
         if self._texts:
-            strings, ranks = _sort_texts(self._texts)
+            strings, ranks = sort_texts(list(self._texts))
             codes = np.zeros(rows, np.int32)
         for own, own_kinds, own_numbers, own_codes in self._done:
             at = own if order is None else order[own]
@@ -116,15 +119,6 @@ class _ColumnBuilder:
                 codes[at[places]] = ranks[own_codes[places]]
         has_null = any(bool((own == k.NULL).any()) for _, own, _, _ in self._done)
         return Column(kinds, numbers, codes, strings, has_null=has_null)
-
-
-def _sort_texts(texts: Mapping[str, int]) -> tuple[Strings, k.Codes]:
-    """Return the texts in order, and the new code of each old one."""
-    # NOTE: UTF-8 keeps the order of code points.
-    ordered = sorted((text.encode(), code) for text, code in texts.items())
-    ranks = np.empty(len(ordered), np.int32)
-    ranks[[code for _, code in ordered]] = np.arange(len(ordered), dtype=np.int32)
-    return build_strings([text for text, _ in ordered]), ranks
 
 
 class _Members:
@@ -305,3 +299,10 @@ def order_labels(session: GraphSession) -> dict[str, frozenset[str]]:
         return sorted((-below.get(one, 1), one) for one in above[dtmi])
 
     return {dtmi: build_labels(frozenset(above[dtmi])) for dtmi in sorted(above, key=rank)}
+
+
+def batch(items: Iterable[T], most: int) -> Iterator[list[T]]:
+    """Yield the items in lists of at most so many."""
+    rest = iter(items)
+    while some := list(islice(rest, most)):
+        yield some

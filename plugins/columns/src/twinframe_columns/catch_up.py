@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import orjson
 
 from twinframe.storage.base import ChangeKind, GraphSession
 from twinframe_columns import kinds as k
-from twinframe_columns.build import DEEPEST, MOST_COLUMNS, order_labels
+from twinframe_columns.build import DEEPEST, MOST_COLUMNS, batch, order_labels
 from twinframe_columns.column import Column, build_column, build_no_strings
 from twinframe_columns.edges import Edges, build_edges
 from twinframe_columns.hops import expand
 from twinframe_columns.kinds import Rows
 from twinframe_columns.projection import ID, RELATIONSHIP_ID, Path, Projection
-
-T = TypeVar("T")
 
 _AT_ONCE: Final = 200
 _PAGE: Final = 2_000
@@ -87,24 +84,18 @@ def apply_changes(projection: Projection, session: GraphSession, changes: Change
         raise Outgrown
     if changes.has_models:
         _read_models(projection, session)
-    for some in _batch(changes.twins):
+    for some in batch(changes.twins, _AT_ONCE):
         found = session.read_twin_documents(some)
         for twin_id in some:
             stored = found.get(twin_id)
             _apply_twin(projection, twin_id, None if stored is None else orjson.loads(stored.body))
-    for keys in _batch(changes.edges):
+    for keys in batch(changes.edges, _AT_ONCE):
         stored_edges = session.read_relationship_documents(keys)
         for key in keys:
             edge = stored_edges.get(key)
             _apply_edge(projection, key, None if edge is None else orjson.loads(edge.body))
     projection.changed += changes.count
     projection.position = changes.position
-
-
-def _batch(items: Iterable[T]) -> Iterator[list[T]]:
-    rest = iter(items)
-    while some := list(islice(rest, _AT_ONCE)):
-        yield some
 
 
 def _read_models(projection: Projection, session: GraphSession) -> None:

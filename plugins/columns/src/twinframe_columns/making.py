@@ -8,25 +8,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final, TypeAlias, TypeVar
+from typing import IO, Any, Final, TypeAlias
 
 import orjson
 
 from twinframe.runtime.locks import hold_lock
 from twinframe.storage.base import GraphSession, GraphStore, RelationshipRecord, TwinRecord
 from twinframe.storage.epochs import read_epoch
-from twinframe_columns.build import TooLarge, build_projection, order_labels
+from twinframe_columns.build import TooLarge, batch, build_projection, order_labels
 from twinframe_columns.layout import find_draft, write_projection
 
 _AT_ONCE: Final = 500
 _NICENESS: Final = 10
-T = TypeVar("T")
-
 Mark: TypeAlias = tuple[int, int]
 """The number of a file, and when it was changed last."""
 
@@ -125,10 +122,10 @@ def _describe(session: GraphSession) -> Iterator[Any]:
     labels = {dtmi: sorted(own) for dtmi, own in order_labels(session).items()}
     position = session.read_event_bounds()[1]
     yield position, read_key(session), read_proof(session, position), labels
-    for batch in _batch(session.iterate_twins()):
-        yield [(one.twin_id, one.model_id, one.body) for one in batch]
+    for twins in batch(session.iterate_twins(), _AT_ONCE):
+        yield [(one.twin_id, one.model_id, one.body) for one in twins]
     yield []
-    for edges in _batch(session.iterate_relationships()):
+    for edges in batch(session.iterate_relationships(), _AT_ONCE):
         yield [(e.source_id, e.relationship_id, e.name, e.target_id, e.body) for e in edges]
     yield []
 
@@ -149,12 +146,6 @@ def read_proof(session: GraphSession, position: int) -> str:
     event = rows[0][1]
     head = orjson.dumps((event.subject, event.relationship_id, event.kind))
     return blake2b(head + event.body, digest_size=16).hexdigest()
-
-
-def _batch(items: Iterable[T]) -> Iterator[list[T]]:
-    rest = iter(items)
-    while some := list(islice(rest, _AT_ONCE)):
-        yield some
 
 
 def _receive(pipe: IO[bytes]) -> Iterator[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.kinds import Bytes, Codes, Integers, Rows
-from twinframe_columns.strings import Strings, build_strings, encode
+from twinframe_columns.strings import Strings, build_strings, encode, sort_texts
 from twinframe_columns.vectors import (
     NULL,
     Constant,
@@ -88,15 +88,6 @@ def find_scalar_kind(value: Any) -> int:
     if kind == k.OTHER:
         raise CannotRun("An integer that no float holds.")
     return kind
-
-
-def sort_texts(texts: Sequence[str]) -> tuple[Strings, Codes]:
-    """Return distinct texts in order, and the new code of each."""
-    # NOTE: UTF-8 keeps the order of code points.
-    ordered = sorted((encode(text), code) for code, text in enumerate(texts))
-    ranks = np.empty(len(ordered), np.int32)
-    ranks[[code for _, code in ordered]] = np.arange(len(ordered), dtype=np.int32)
-    return build_strings([text for text, _ in ordered]), ranks
 
 
 def widen(vector: Vector, count: int) -> Mixed:

@@ -189,3 +189,12 @@ def build_strings(texts: Sequence[bytes]) -> Strings:
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum([len(one) for one in texts], out=offsets[1:])
     return Strings(offsets, np.frombuffer(b"".join(texts), np.uint8))
+
+
+def sort_texts(texts: Sequence[str]) -> tuple[Strings, Codes]:
+    """Return distinct texts in order, and the new code of each."""
+    # NOTE: UTF-8 keeps the order of code points.
+    ordered = sorted((encode(text), code) for code, text in enumerate(texts))
+    ranks = np.empty(len(ordered), np.int32)
+    ranks[[code for _, code in ordered]] = np.arange(len(ordered), dtype=np.int32)
+    return build_strings([text for text, _ in ordered]), ranks
