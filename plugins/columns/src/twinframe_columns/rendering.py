@@ -113,7 +113,7 @@ def _render_texts(vector: Texts | Times) -> list[bytes]:
         return [_NULL] * len(vector.codes)
     codes = vector.codes if vector.valid is None else np.where(vector.valid, vector.codes, 0)
     used, inverse = codes, None
-    if len(codes) > 64:
+    if len(codes) > max(64, len(vector.strings) // 4):
         table = np.zeros(len(vector.strings), np.int32)
         table[codes] = 1
         distinct = np.flatnonzero(table)

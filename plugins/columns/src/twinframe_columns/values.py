@@ -72,7 +72,7 @@ def _read_texts(vector: Texts) -> list[Any]:
     if not len(vector.strings):
         return [None] * len(vector.codes)
     codes = vector.codes if vector.valid is None else np.where(vector.valid, vector.codes, 0)
-    if len(codes) < 64:
+    if len(codes) < max(64, len(vector.strings) // 4):
         return vector.strings.read_all(codes)
     # PERF: each text is read once, however many rows have it.
     is_used = np.zeros(len(vector.strings), np.bool_)
