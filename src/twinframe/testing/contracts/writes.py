@@ -104,7 +104,7 @@ class WriteContract(StoreContract):
         run_all(store, upload("B", then_fail=True), upload("C", then_fail=False))
         with reading(store) as session:
             assert session.read_schema_version() == seen[-1]
-        assert len(set(seen)) == 3
+        assert len(set(seen)) == len(seen) >= 3  # a store may run the functions again
 
     def test_an_error_of_the_store_inside_a_work_can_be_handled_there(
         self, store: GraphStore
