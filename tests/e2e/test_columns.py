@@ -180,6 +180,7 @@ def test_a_damaged_file_is_not_used_and_comes_anew(tmp_path: Path, damage: str) 
 def damage_file(file: Path, damage: str) -> None:
     """Make a file unusable. NOTE: `flipped` is a bit of a twin's id, `header` one of a model's."""
     whole = file.read_bytes()
+    file.chmod(0o600)
     match damage:
         case "cut":
             file.write_bytes(whole[: len(whole) // 2])
