@@ -241,9 +241,13 @@ def copy_without_log(module: Any) -> None:
     module.write_copy = lambda source, target, patience: shutil.copy(source.filename, target)
 
 
-def outlive_the_arbiter(module: Any) -> None:
-    """Workers neither ask for a signal nor look for their parent."""
+def ask_for_no_signal(module: Any) -> None:
+    """Processes ask for no signal at the end of their parent."""
     module._PR_SET_PDEATHSIG = 999
+
+
+def outlive_the_arbiter(module: Any) -> None:
+    """Workers do not look for their parent."""
     module.DrainingServer.on_tick = module.Server.on_tick
 
 
@@ -329,7 +333,10 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "times-of-one-life": (("twinframe.graph.context.write_clock", forget_the_latest_time),),
     "copy-the-file": (("twinframe_storage_sqlite.copies", copy_without_log),),
     "heart-by-the-wall-clock": (("twinframe.http.worker", live_by_the_wall_clock),),
-    "outlive-the-arbiter": (("twinframe.http.worker", outlive_the_arbiter),),
+    "outlive-the-arbiter": (
+        ("twinframe.runtime.process", ask_for_no_signal),
+        ("twinframe.http.worker", outlive_the_arbiter),
+    ),
     "crash-on-odd-ids": (("twinframe.model.ids", crash_on_odd_ids),),
     "no-account": (("twinframe.runtime.memory", grant_all_memory),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),
