@@ -5,8 +5,11 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import ClassVar
 
+import pytest
+
 from twinframe.testing.contracts.query_answers import QueryAnswers
 from twinframe.testing.contracts.query_generated import GeneratedQueries, SplitQueries
+from twinframe.testing.query_law import QueryLaw
 
 
 class TestColumns(QueryAnswers, GeneratedQueries, SplitQueries):
@@ -48,3 +51,13 @@ class TestColumns(QueryAnswers, GeneratedQueries, SplitQueries):
     )
     answered: ClassVar[int] = 60
     run_whole: ClassVar[int] = 20
+
+    @pytest.mark.parametrize(
+        "value", ["tail(t.list + [])", "[t.s] + t.list", "size(t.list + t.list)", "t.list + t.s"]
+    )
+    def test_a_list_of_a_document_is_not_taken_for_an_item(
+        self, query_law: QueryLaw, value: str
+    ) -> None:
+        text = f"MATCH (t) RETURN t.$dtId AS i, {value} AS v"
+        answer = query_law.check(text, query_law.small)
+        assert answer.declined is not None

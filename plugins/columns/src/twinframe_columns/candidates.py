@@ -34,7 +34,8 @@ class Candidates:
     """The twins of a node: `rows` are in ascending order.
 
     `labelled` is how many there are by the labels alone. With `is_late` conditions are tested on
-    the few twins that are reached, as long as these are few; `count` is a guess then.
+    the few twins that are reached, as long as these are few; until then `count` is a guess, and
+    `len()` tests all.
     """
 
     def __init__(
@@ -102,12 +103,13 @@ class Candidates:
         return self._rows
 
     def __len__(self) -> int:
+        self._finish()
         return self.count
 
     @property
     def share(self) -> float:
         """The part of the labelled twins that is left."""
-        return len(self) / max(1, self.labelled)
+        return self.count / max(1, self.labelled)
 
     def _seek(self, projection: Projection, ids: object) -> None:
         """Keep the twins of these ids. PERF: without looking at all others."""

@@ -97,7 +97,7 @@ def _weigh_edges(
     candidates = follower.candidates[reached]
     is_again = relationship.direction is Direction.BOTH and not outgoing and edges.has_loops
     tests = follower.tests.get(relationship.variable)
-    if not tests and len(candidates) * _FEW < edges.count:
+    if not tests and candidates.count * _FEW < edges.count:
         # PERF: from the few twins at the other end.
         rows = read_rows(candidates.rows)
         hops = expand(edges, rows, outgoing=not outgoing, most=follower.run.most_rows)

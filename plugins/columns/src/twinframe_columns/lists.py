@@ -145,7 +145,7 @@ def concatenate(left: Vector, right: Vector, count: int) -> Vector:
     """`left + right`, of which one is a list: another value is an item; null gives null."""
     if left == NULL or right == NULL:
         return NULL
-    sides = [_read_side(one, count) for one in (left, right)]
+    sides = [wrap(one, count) for one in (left, right)]
     valid: Bools | None = None
     for one in sides:
         valid = join_valid(valid, one.valid)
@@ -164,20 +164,16 @@ def concatenate(left: Vector, right: Vector, count: int) -> Vector:
     return Lists(starts, sizes, merge(parts, int(sizes.sum())), valid)
 
 
-def _read_side(vector: Vector, count: int) -> Lists:
+def wrap(vector: Vector, count: int) -> Lists:
+    """Return lists as they are, another value as a list of one item, null as an empty list."""
     if is_list(vector):
         return read_lists(vector, count)
+    if isinstance(vector, Mixed) and (vector.kinds >= k.MAP).any():
+        raise CannotRun("Lists in documents.")
     nulls = is_null(vector, count)
     rows = np.arange(count)
     valid = ~nulls if nulls.any() else None
     return Lists(rows, (~nulls).astype(np.int64), merge([(rows, vector)], count), valid)
-
-
-def unwind(vector: Vector, count: int) -> Lists:
-    """Return what `UNWIND` makes rows of: the items of lists, else the value itself; no nulls."""
-    if isinstance(vector, Mixed) and (vector.kinds >= k.MAP).any():
-        raise CannotRun("Lists in documents.")
-    return _read_side(vector, count)
 
 
 def is_list(vector: Vector) -> bool:
@@ -189,7 +185,7 @@ def is_list(vector: Vector) -> bool:
 
 def share_items(left: Vector, right: Vector, count: int) -> Bools:
     """Return where two lists, of which one may be a value, have an item in common."""
-    one, other = (_read_side(side, count) for side in (left, right))
+    one, other = (wrap(side, count) for side in (left, right))
     owners = find_owners(one)
     each = take(other, owners.astype(np.int32))
     assert isinstance(each, Lists)  # noqa: S101  # as it was

@@ -48,7 +48,7 @@ from twinframe_columns.aggregates import (
 from twinframe_columns.expressions import Evaluate, ExpressionCompiler, is_safe
 from twinframe_columns.frame import Frame, Run, concatenate, unfold
 from twinframe_columns.grouping import Groups, Present, group
-from twinframe_columns.lists import find_owners, unwind
+from twinframe_columns.lists import find_owners, wrap
 from twinframe_columns.members import read_member
 from twinframe_columns.merging import list_items
 from twinframe_columns.ordering import find_order
@@ -178,7 +178,7 @@ class PlanCompiler:
 
         def run_unwind(run: Run) -> Frame:
             frame = below(run)
-            lists = unwind(listed(run, frame), frame.count)
+            lists = wrap(listed(run, frame), frame.count)
             if int(lists.sizes.sum()) > run.most_rows:
                 raise CannotRun("More rows than are held at once.")
             part = frame.take(find_owners(lists).astype(np.int32))

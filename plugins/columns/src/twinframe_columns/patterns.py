@@ -288,7 +288,7 @@ class _Search:
         return drop(frame, needed)
 
     def _measure(self, part: _Part) -> int:
-        return min(len(self.problem.candidates[name]) for name in part.nodes)
+        return min(self.problem.candidates[name].count for name in part.nodes)
 
     def _apply(
         self, frame: Frame, conditions: Sequence[JointCondition]
@@ -375,7 +375,7 @@ class _Search:
 
     def _estimate_all(self, start: str, part: _Part) -> float:
         """Return what all steps from a node on may cost."""
-        rows = float(len(self.problem.candidates[start]))
+        rows = float(self.problem.candidates[start].count)
         total = 0.0
         known, waiting = {start}, list(part.relationships)
         while waiting:
