@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from twinframe.query.sql import SqlValue
-from twinframe_storage_sqlite.compiler.joins import Access, JoinGraph
+from twinframe_storage_sqlite.compiler.joins import COLUMN, Access, JoinGraph
 from twinframe_storage_sqlite.compiler.paths import find_bounded, is_identified
 from twinframe_storage_sqlite.statements import StatementRunner
 
@@ -79,7 +79,8 @@ class CountReader:
         return [
             own.sub(lambda match: "" if match[0][0] == "\0" else new, each.text)
             for each in self._graph.conditions
-            if each.columns == {(alias, column)} and "'" not in each.text.replace("'.'", "")
+            if {*COLUMN.findall(each.text)} == {(alias, column)}
+            and "'" not in each.text.replace("'.'", "")
         ]
 
     def _keep(self, table: str, conditions: Collection[str]) -> str:
