@@ -47,6 +47,7 @@ class PostgresDialect(Dialect):
 
     native: ClassVar = k.NULL
     empty_set: ClassVar = "'{}'::bigint[]"
+    folds_nulls: ClassVar = True
 
     # --- traps and given values -----------------------------------------------------------------
 

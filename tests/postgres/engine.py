@@ -146,10 +146,10 @@ class PostgresQuery(CompiledQuery):
 
 
 def _bind(values: Mapping[str, SqlValue]) -> dict[str, SqlValue]:
-    if any(
-        isinstance(each, str) and ("\1" in each or r"\u0001" in each) for each in values.values()
-    ):
-        raise CannotRun("A parameter with U+0001.")
+    # NOTE: U+0000 in a text is swapped below; its escape in JSON is not.
+    refused = ("\1", r"\u0000", r"\u0001")
+    if any(isinstance(one, str) and any(map(one.__contains__, refused)) for one in values.values()):
+        raise CannotRun("A parameter with U+0001, or a list with U+0000.")
     return {
         name: each.replace("\0", "\1") if isinstance(each, str) else each
         for name, each in values.items()

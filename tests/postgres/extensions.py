@@ -8,7 +8,16 @@ from dataclasses import replace
 from tests.postgres.dialect import list_rows
 from twinframe.query.algebra import AggregateCall, AggregateKind
 from twinframe.query.engine import CannotRun
-from twinframe.query.sql import Carry, Extensions, Groups, Select, Term, may_fail, render_group_key
+from twinframe.query.sql import (
+    NULL_TERM,
+    Carry,
+    Extensions,
+    Groups,
+    Select,
+    Term,
+    may_fail,
+    render_group_key,
+)
 from twinframe.query.sql import kinds as k
 
 _MOST_ARGUMENTS = 100
@@ -111,7 +120,10 @@ class AnyGroups:
         return select.build_wrapped()
 
     def _read_any(self, term: Term, key: str) -> Term:
-        if term.value == key or term.kinds == k.NULL:
+        if term.kinds == k.NULL:
+            return NULL_TERM
+        # NOTE: PostgreSQL does not know an expression again that has a subquery.
+        if term.value == key and "SELECT" not in key:
             return term
         if self._select.dialect.is_plain(term.kinds):
             value = self._select.dialect.read_plain(term)

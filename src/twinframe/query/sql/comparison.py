@@ -47,16 +47,16 @@ def render_whole(test: str, left: Term, right: Term, dialect: Dialect) -> str:
     """
     sides = ((left, right), (right, left))
     return dialect.render_forced(
-        test, *(each for each, other in sides if _may_precede(other, each))
+        test, *(each for each, other in sides if _may_precede(other, each, dialect))
     )
 
 
-def _may_precede(term: Term, other: Term) -> bool:
+def _may_precede(term: Term, other: Term, dialect: Dialect) -> bool:
     """Return whether the value of `term` may keep the engine from computing `other`."""
     is_one_class = len(k.build_classes(term.kinds)) == 1
     if not is_one_class or term.kinds & (_NESTED | k.ENTITIES):
         return True
-    return bool(term.kinds & k.NULL) and "SELECT" in other.value
+    return bool(term.kinds & k.NULL) and (dialect.folds_nulls or "SELECT" in other.value)
 
 
 def find_shared(left: Term, right: Term) -> tuple[int, ...]:

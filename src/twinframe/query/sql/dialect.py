@@ -71,6 +71,10 @@ class Dialect(ABC):
     """The LIMIT of a page that has an OFFSET alone."""
     unites_steps: ClassVar[bool] = False
     """Whether a recursive table may have several arms that read it."""
+    folds_nulls: ClassVar[bool] = False
+    """Whether an operator computes nothing when the engine sees beforehand that an operand is
+    NULL.
+    """
     largest_statement: ClassVar[int] = 200_000
     """The number of characters of SQL above which a plan is left to the evaluator."""
     largest_operand: ClassVar[int] = 4_000

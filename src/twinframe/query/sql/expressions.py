@@ -227,10 +227,9 @@ class ExpressionCompiler:
         return self._compile_truth(expression)
 
     def _compile_xor(self, expression: Binary, operator: str) -> str:
-        sides = [self.compile_truth_value(e) for e in (expression.left, expression.right)]
-        terms = [Term(k.BOOLEAN | k.NULL, side) for side in sides]
-        test = f"{sides[0]} {operator} {sides[1]}"
-        return f"({render_whole(test, terms[0], terms[1], self._dialect)})"
+        left, right = map(self._compile_truth_term, (expression.left, expression.right))
+        test = f"{left.value} {operator} {right.value}"
+        return f"({render_whole(test, left, right, self._dialect)})"
 
     def _compile_truth(self, expression: Expression) -> Term:
         """The value of a predicate, built of its two tests."""
@@ -242,8 +241,12 @@ class ExpressionCompiler:
 
     def compile_truth_value(self, expression: Expression) -> str:
         """0, 1 or NULL of an expression that must be a boolean or null."""
+        return self._compile_truth_term(expression).value
+
+    def _compile_truth_term(self, expression: Expression) -> Term:
         term = self.compile_term(expression)
-        return f"({self._dialect.read_as(term, k.BOOLEAN, 'a logical operator')})"
+        value = f"({self._dialect.read_as(term, k.BOOLEAN, 'a logical operator')})"
+        return Term(term.kinds & k.NULL | k.BOOLEAN, value, assumed=term.assumed)
 
     def _compile_case(self, case: Case) -> Term:
         operand = None if case.operand is None else self.compile_term(case.operand)

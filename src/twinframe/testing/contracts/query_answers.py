@@ -111,6 +111,9 @@ class QueryAnswers:
             "MATCH (t) WHERE all(x IN [true, t.s] WHERE x) RETURN t",
             "MATCH (t) WHERE single(x IN [true, t.s] WHERE x) RETURN t",
             "MATCH (t) RETURN CASE WHEN t.s THEN 1 END",
+            "MATCH (t) RETURN t.s XOR null AS v",
+            "MATCH (t) WHERE NOT (null XOR t.s) RETURN t",
+            "MATCH (t) RETURN (CASE WHEN false THEN t.flag END) XOR t.s AS v",
             "MATCH (t)-->(u) WHERE t.s AND u.s > '' RETURN t",
         ],
     )
