@@ -160,6 +160,9 @@ class SqliteQuery(CompiledQuery):
     ) -> Iterator[tuple[Value, ...]]:
         """Result rows as values."""
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
+        # NOTE: what counts the twins of a range reads the bounds of a page, here of all rows.
+        self._bind_page(bindings, 0, None)
+        bindings["page_after"] = self._first
         labels = scans.read_label_sets()
         columns: tuple[Column, ...] = self._columns
         text = self._arrange(self._rows_text, scans, bindings)
