@@ -89,6 +89,9 @@ def parse(kind: str, text: str) -> Value:
 @example(kind="dateTime", texts=("2024-01-01T00:00:00.10Z", "2024-01-01T00:00:00.1Z"))
 @example(kind="dateTime", texts=("1969-12-31T23:59:59.9Z", "1970-01-01T00:00:00Z"))
 @example(kind="time", texts=("00:30:00+01:00", "23:30:00Z"))
+@example(kind="dateTime", texts=("2024-01-01T00:00:00Z\0", "2024-01-01T00:00:00Z\0x"))
+@example(kind="time", texts=("10:00:00\0", "10:00:00.5\0Z"))
+@example(kind="date", texts=("2024-01-01\0", "2024-01-01\0x"))
 @given(
     kind=st.shared(st.sampled_from(sorted(TEXTS)), key="kind"),
     texts=st.shared(st.sampled_from(sorted(TEXTS)), key="kind").flatmap(

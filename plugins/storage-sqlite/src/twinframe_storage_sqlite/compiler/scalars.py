@@ -156,11 +156,12 @@ def _compile_replace(arguments: Sequence[Term]) -> Term:
         return NULL_TERM
     let = build_let(*(read_as(each, k.STRING, "replace()") for each in arguments))
     text, search, new = let.names
-    # NOTE: SQLite treats a search text that starts with NUL as an empty one.
+    # NOTE: SQLite treats a search text that starts with NUL as an empty one, for which it returns
+    # the text whatever the replacement is.
     nul = f"instr(CAST({search} AS BLOB), x'00')"
     trap = render_trap("replace() of NUL characters")
     value = let.wrap(
-        f"CASE WHEN {nul} THEN {trap} WHEN {render_long(search)} "
+        f"CASE WHEN {new} IS NULL THEN NULL WHEN {nul} THEN {trap} WHEN {render_long(search)} "
         f"THEN {render_retreat('replace() of a long string')} "
         f"ELSE replace({text}, {search}, {new}) END"
     )
@@ -211,7 +212,11 @@ def _build_conversion(name: str, kinds: int, arms: Mapping[str, str]) -> Compile
     return compile_one
 
 
-_DIGITS = "{1} <> '' AND {1} NOT GLOB '*[^0-9]*' AND octet_length({1}) < 19"
+# NOTE: GLOB and CAST end at a NUL character, as `length` does.
+_DIGITS = (
+    "{1} <> '' AND {1} NOT GLOB '*[^0-9]*' AND octet_length({1}) < 19"
+    " AND length({1}) = octet_length({1})"
+)
 _TO_STRING = {
     "text": "{1}",
     "real": render_call("toString", "{1}"),

@@ -105,8 +105,10 @@ def _render_instant(text: str, form: str, width: int) -> str:
     length = f"length({text}) - {width} - length({zone})"
     rest = build_let(offset, f"substr({text}, {width + 1}, {length})")
     offset, fraction = rest.names
+    # NOTE: `length` and `substr` of a text end at a NUL character.
     is_known = (
-        f"strftime('{form}', {head}) = {head} AND abs({offset}) <= {_MOST_OFFSET}"
+        f"length({text}) = octet_length({text})"
+        f" AND strftime('{form}', {head}) = {head} AND abs({offset}) <= {_MOST_OFFSET}"
         f" AND ({fraction} = '' OR length({fraction}) BETWEEN 2 AND 10"
         f" AND {fraction} GLOB '.*' AND substr({fraction}, 2) NOT GLOB '*[^0-9]*')"
     )
