@@ -142,6 +142,8 @@ class ExpressionCompiler:
         member, owner = self.compile(expression), self.compile(subject)
 
         def test(run: Run, frame: Frame) -> Vector:
+            if isinstance(subject, Subscript):
+                raise CannotRun("Whether an element is present.")
             nulls = is_null(member(run, frame), frame.count)
             vector = owner(run, frame) if path and nulls.any() else NULL
             if vector != NULL and (

@@ -336,6 +336,8 @@ class ExpressionCompiler:
                 term = self.compile_term(subject)
                 return compile_has_labels(term, labels, self._statement, wanted=wanted)
             case FunctionCall(name=name) if name in functions.TESTS:
+                if name in functions.PRESENCES:
+                    self._check_member(expression.arguments[0])
                 arguments = [self.compile_term(each) for each in expression.arguments]
                 return functions.compile_test(expression, arguments, self._statement, wanted=wanted)
             case Quantifier(kind=QuantifierKind.ANY) if wanted:
@@ -347,6 +349,18 @@ class ExpressionCompiler:
                 return self._dialect.yes if value is wanted else self._dialect.no
             case _:
                 return _compile_truth_test(self.compile_term(expression), wanted, self._dialect)
+
+    def _check_member(self, expression: Expression) -> None:
+        """Raise `CannotRun` for what has a member's form, and whose presence no document tells."""
+        match expression:
+            case Property(subject=subject) | Subscript(subject=subject, index=Literal(value=str())):
+                if self.compile_term(subject).entries is not None:
+                    raise CannotRun("Whether a map of the query has a member.")
+            case Subscript(index=index):
+                if not isinstance(index, Parameter) or self.compile_term(index).kinds != k.STRING:
+                    raise CannotRun("Whether an element is present.")
+            case _:
+                pass
 
     def _compile_binary_test(self, expression: Binary, *, wanted: bool) -> str:
         operator = expression.operator

@@ -32,6 +32,9 @@ TESTS = frozenset(
 )
 """Functions whose result is a truth value."""
 
+PRESENCES = frozenset({"is_defined", "is_null", "is_primitive"})
+"""Those of them that distinguish a missing member from a null one."""
+
 _HARMLESS = (Literal, Parameter, Property, Subscript, Variable)
 
 _TYPE_TESTS = {
