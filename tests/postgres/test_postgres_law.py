@@ -68,6 +68,7 @@ class TestPostgresQueryEngine(QueryAnswers, GeneratedQueries):
             "spreads": 0.89,
             "plain-spreads": 0.78,
             "nulls": 0.39,
+            "pitfalls": 0.7,
             "nulls as written": 0.47,
             "orders": 0.03,
         }

@@ -43,6 +43,7 @@ class TestColumns(QueryAnswers, GeneratedQueries, SplitQueries):
             "projections": 0.7,
             "spreads": 0.61,
             "nulls": 0.11,
+            "pitfalls": 0.62,
             "orders": 0.45,
             "plain-orders": 0.03,
             "plain-values": 0.11,

@@ -15,6 +15,7 @@ from twinframe.testing.shape_corpora import (
     ENTITY_LISTS,
     LISTS,
     PATTERN_VALUES,
+    PITFALLS,
     PROJECTIONS,
     SPREADS,
 )
@@ -586,5 +587,6 @@ CORPORA: dict[str, tuple[str, ...]] = {
     "projections": PROJECTIONS,
     "spreads": SPREADS,
     "nulls": NULLS,
+    "pitfalls": PITFALLS,
 }
 """The texts by theme; `ORDERS` are apart, because the order of their rows is compared too."""

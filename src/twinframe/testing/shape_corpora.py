@@ -194,6 +194,44 @@ SPREADS = (
     "UNWIND ['a', 1] AS x RETURN stDev(x) AS a",
 )
 """Standard deviations and percentiles."""
+PITFALLS = (
+    *build_each(
+        "MATCH (t) WITH t, {k: t.x, n: null} AS m RETURN t.$dtId AS i, <f>(<a>) AS v",
+        "MATCH (t) WITH t, {k: t.x, n: null} AS m WHERE NOT <f>(<a>) RETURN t.$dtId AS i",
+        f=("is_null", "is_defined", "is_primitive"),
+        a=(
+            *("m.k", "m.n", "m.nope", "m['k']", "{k: t.nope}.k", "t.list[0]", "t.list[3]"),
+            *("[t.x][0]", "[null][0]", "t[$s]", "t['m']['k']", "t {.x, .nope}.nope"),
+        ),
+    ),
+    *build_each(
+        "MATCH (t<l>) WHERE t.$dtId <c> RETURN t.s AS s, t.$dtId = 'b' AS v",
+        "MATCH (t<l>)-[r]->(u) WHERE t.$dtId <c> RETURN t, r, u",
+        "MATCH (t)-[r]->(u<l>) WHERE NOT 'b' <= u.$dtId AND t.$dtId <c> RETURN t, r.w AS w",
+        l=("", ":Room"),
+        c=("STARTS WITH 'b'", ">= 'b'", "< $id_c", "IN ['a', 'b\\'', 'd\"']", "<> 'b\\''"),
+    ),
+    *build_each(
+        "MATCH (t) RETURN t.$dtId AS i, <e> AS v",
+        e=(
+            *("replace('a', '', split(t.s, 'o')[9])", "replace('a', split(t.s, t.s)[0], t.nope)"),
+            *("toInteger('\\u00001')", "toFloat('1\\u0000')", "toInteger(t.s + '\\u0000')"),
+            *(
+                "toInteger('12\\u0000') > t.x",
+                "null IN [t.x XOR null]",
+                "(t.flag XOR null) IS NULL",
+            ),
+        ),
+    ),
+    "MATCH (t) RETURN DISTINCT null AS n, t.x IN t.list AS v",
+    "MATCH (t) RETURN DISTINCT null XOR EXISTS { MATCH (t)-->() WITH count(*) AS n RETURN n } AS v",
+    "MATCH (t)-->(u) RETURN (0 - $big) ^ 0.5 AS v",
+    "UNWIND [['\\u0000b', '1']] AS l MATCH (t) WHERE t.s IN l RETURN l, t.$dtId AS i",
+    "SELECT * FROM DIGITALTWINS T WHERE T.s > 'b' AND NOT IS_NULL(T.flag)",
+    "SELECT TOP(99) * FROM RELATIONSHIPS WHERE w != 1",
+    "SELECT * FROM DIGITALTWINS MATCH (A)-[r:has]->(B) WHERE NOT r.w = 1 OR B.s > 'b'",
+)
+"""Queries of which some engine once gave another answer."""
 LISTS = (
     *build_each(
         "MATCH (t) RETURN t.$dtId AS i, <e> AS v",

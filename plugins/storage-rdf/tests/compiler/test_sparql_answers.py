@@ -51,6 +51,7 @@ class TestSparqlQueryEngine(QueryEngineContract):
             "spreads": 1.0,
             "plain-spreads": 1.0,
             "nulls": 0.49,
+            "pitfalls": 0.65,
             "nulls as written": 0.55,
         }
     )

@@ -43,6 +43,7 @@ class TestSqliteQueryEngine(QueryEngineContract):
             "spreads": 0.42,
             "plain-spreads": 0.14,
             "nulls": 0.15,
+            "pitfalls": 0.53,
             "nulls as written": 0.27,
             "orders": 0.03,
         }
