@@ -19,6 +19,7 @@ _COMMANDS = CommandTable(
         "settings": "twinframe.cli.settings:settings",
         "query": "twinframe.cli.query:query",
         "explain": "twinframe.cli.query:explain",
+        "profile": "twinframe.cli.query:profile",
         "index": "twinframe.cli.index:index",
         "verify": "twinframe.cli.verify:verify",
         "export": "twinframe.cli.export:export",

@@ -1,4 +1,4 @@
-"""`twinframe query` and `twinframe explain`: run and explain queries on the configured store,
+"""`twinframe query`, `explain` and `profile`: run and explain queries on the configured store,
 without a service.
 """
 
@@ -60,8 +60,24 @@ def query(
 @json_option
 def explain(text: str, params: Sequence[str], config: Path | None, *, as_json: bool) -> None:
     """Print the plan of the query TEXT and the statement of the store. Nothing is run."""
+    _show_plan("EXPLAIN", text, params, config, as_json=as_json)
+
+
+@click.command()
+@click.argument("text")
+@param_option
+@config_option
+@json_option
+def profile(text: str, params: Sequence[str], config: Path | None, *, as_json: bool) -> None:
+    """Run the query TEXT and print its plan with the rows and milliseconds of each operator."""
+    _show_plan("PROFILE", text, params, config, as_json=as_json)
+
+
+def _show_plan(
+    prefix: str, text: str, params: Sequence[str], config: Path | None, *, as_json: bool
+) -> None:
     rows = asyncio.run(
-        _run(load_installation(config), f"EXPLAIN {text}", parse_params(params), None)
+        _run(load_installation(config), f"{prefix} {text}", parse_params(params), None)
     )
     (document,) = (orjson.loads(row) for row in rows)
     if as_json:
@@ -73,12 +89,21 @@ def explain(text: str, params: Sequence[str], config: Path | None, *, as_json: b
         click.echo(f"\n{part['engine']} runs:\n{part['plan']}\n\n{part['statement']}")
         click.echo(f"\nindexes: {indexes}")
         for joins in part["joins"]:
-            steps = " → ".join(f"{each['alias']} ({each['rows']:,.0f})" for each in joins)
+            steps = " → ".join(map(_render_join, joins))
             click.echo(f"joins, with the rows estimated after each: {steps}")
         for engine, reason in part["declined"].items():
             click.echo(f"\n{engine} would not answer it: {reason}")
     if not document["pushed"]:
         click.echo("\nThe store runs no part of it; the evaluator runs all.")
+    for note in dict.fromkeys(one.get("note") for one in document["operators"]):
+        if note is not None:
+            click.echo(f"\n{note}")
+
+
+def _render_join(join: dict[str, Any]) -> str:
+    counted = join.get("counted")
+    found = "" if counted is None else f", counted {counted:,}"
+    return f"{join['alias']} ({join['rows']:,.0f}{found})"
 
 
 def parse_params(params: Sequence[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from twinframe.errors import TwinframeError
 from twinframe.model.values import Value
 from twinframe.query.algebra import Query
 from twinframe.query.evaluate.member_typing import MemberTyping
+from twinframe.query.measures import Measures
 from twinframe.query.reader import GraphReader
 
 
@@ -43,12 +44,14 @@ class JoinEstimate(NamedTuple):
     """A table as it is joined, its `alias` in the statement, and the `rows` estimated after it.
 
     With `grouped`, rows that later joins cannot tell apart become one; `rows` are those left.
+    `counting` is the statement that counts them; None where the engine has none.
     """
 
     table: str
     alias: str
     rows: float
     grouped: bool = False
+    counting: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,22 @@ class CompiledQuery(ABC):
         """How a run would be answered in the present graph."""
         return Explanation(self.list_indexes(session, parameters))
 
+    def build_measured(self, measures: Measures) -> CompiledQuery:
+        """Return the query with a note of what each operator did in `measures` after a run, where
+        an engine answers that runs operators one by one.
+        """
+        del measures
+        return self
+
+    def count_joins(
+        self, session: GraphReader, parameters: Mapping[str, Value], joins: Sequence[JoinEstimate]
+    ) -> Iterator[int | None]:
+        """Yield the number of rows after each of these joins of `explain`, for PROFILE; None where
+        they cannot be counted apart from the statement.
+        """
+        del session, parameters
+        yield from [None] * len(joins)
+
 
 class QueryEngine(ABC):
     """The part of query execution that a store does itself."""
@@ -146,6 +165,11 @@ class QueryEngine(ABC):
         """
         del query, parameters, typing
         raise CannotRun("Members with types other than JSON's.")
+
+    @property
+    def statements(self) -> QueryEngine:
+        """The engine that runs plans as statements, by which PROFILE counts rows of operators."""
+        return self
 
     def close(self) -> None:  # noqa: B027  # most engines have nothing to end
         """End what the engine does beside queries: none runs any more, the store is still open."""

@@ -15,6 +15,7 @@ from twinframe.query.cypher.builder import build_query
 from twinframe.query.cypher.lexer import COMMENT_PATTERN
 from twinframe.query.cypher.parser import parse_cypher
 from twinframe.query.cypher.scope import check_query
+from twinframe.query.cypher.tokens import PREFIXES
 from twinframe.query.errors import Source
 from twinframe.query.options import FrontEndOptions
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from twinframe.query.algebra import Query
 
 _FIRST_WORDS = re.compile(
-    rf"(?:\s+|{COMMENT_PATTERN})*(?:EXPLAIN(?:\s+|{COMMENT_PATTERN})+)?(\w*)", re.IGNORECASE
+    rf"(?:\s+|{COMMENT_PATTERN})*(?:(?:{'|'.join(PREFIXES)})(?:\s+|{COMMENT_PATTERN})+)?(\w*)",
+    re.IGNORECASE,
 )
 
 
@@ -39,14 +41,14 @@ class Language(enum.Enum):
 class ParsedQuery:
     """A query ready to be planned.
 
-    `parameters` are the names it uses, in order of first use; `explain` is set when EXPLAIN
-    precedes it.
+    `parameters` are the names it uses, in order of first use; `prefix` is EXPLAIN or PROFILE where
+    one of them precedes it.
     """
 
     language: Language
     query: Query
     parameters: tuple[str, ...] = ()
-    explain: bool = False
+    prefix: str = ""
 
 
 def parse_query(
@@ -66,11 +68,11 @@ def parse_query(
         adt_source = AdtSource(text)
         statement = parse_adt(adt_source, options)
         algebra = replace(build_adt_query(adt_source, statement), source=adt_source)
-        return ParsedQuery(Language.ADT, algebra, explain=statement.explain)
+        return ParsedQuery(Language.ADT, algebra, prefix=statement.prefix)
     source = Source(text)
-    tree, explain = parse_cypher(source, options)
+    tree, prefix = parse_cypher(source, options)
     used = check_query(source, tree, parameters)
-    return ParsedQuery(Language.CYPHER, replace(build_query(tree), source=source), used, explain)
+    return ParsedQuery(Language.CYPHER, replace(build_query(tree), source=source), used, prefix)
 
 
 def detect_language(text: str) -> Language:

@@ -5,7 +5,8 @@ again.
 from __future__ import annotations
 
 import json
-from typing import assert_never
+from collections.abc import Callable
+from typing import TypeAlias, assert_never
 
 from twinframe.query import algebra as al
 from twinframe.query.cypher.tokens import RESERVED
@@ -14,17 +15,21 @@ from twinframe.query.traversal import find_inputs
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
-def render_query(query: al.Query) -> str:
+Remark: TypeAlias = Callable[[al.Operator | None], str]
+"""What stands at the end of the first line of an operator; None is for the query as a whole."""
+
+
+def render_query(query: al.Query, remark: Remark = lambda _: "") -> str:
     """Render the plan of a query: its columns, then one operator a line, sources indented below."""
     columns = ", ".join(_render_name(column) for column in query.columns)
     traits = "" if query.shape is al.ResultShape.OBJECT else f" as {query.shape.value}"
     traits += " without null" if query.omit_null else ""
-    return f"Result {columns}{traits}\n" + "\n".join(
-        f"  {line}" for line in render_operator(query.root)
+    return f"Result {columns}{traits}{remark(None)}\n" + "\n".join(
+        f"  {line}" for line in render_operator(query.root, remark)
     )
 
 
-def render_operator(operator: al.Operator) -> list[str]:
+def render_operator(operator: al.Operator, remark: Remark = lambda _: "") -> list[str]:
     """Render the lines of an operator and of all below it."""
     lines: list[str] = []
     pending: list[tuple[al.Operator, int]] = [(operator, 0)]
@@ -33,7 +38,7 @@ def render_operator(operator: al.Operator) -> list[str]:
         current, depth = pending.pop()
         head, *more = _render_one(current)
         indent = "  " * depth
-        lines.append(indent + head)
+        lines.append(indent + head + remark(current))
         lines.extend(f"{indent}  {line}" for line in more)
         pending.extend((source, depth + 1) for source in reversed(find_inputs(current)))
     return lines

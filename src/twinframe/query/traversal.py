@@ -117,6 +117,17 @@ def find_inputs(operator: Operator) -> tuple[Operator, ...]:
     return tuple(getattr(operator, name) for name in _INPUTS[type(operator)])
 
 
+def walk_inputs(operator: Operator) -> Iterator[Operator]:
+    """Yield the operator and all whose rows flow to it, each before its sources, as in plans that
+    are shown; those of subplans in expressions are none.
+    """
+    waiting = [operator]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting.extend(reversed(find_inputs(one)))
+
+
 def find_sources(operator: Operator) -> tuple[Operator, ...]:
     """The operators whose rows it consumes, without the plan of an `Apply`."""
     inputs = find_inputs(operator)

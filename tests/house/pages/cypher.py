@@ -85,8 +85,10 @@ _INTRODUCTION = """# Query languages
 This page is generated from the front end; do not edit it.
 
 `POST /query` accepts two languages. A text whose first word is `SELECT` is a query in the
-SQL-like language of Azure Digital Twins; every other text is Cypher. `EXPLAIN` before either
-shows the plan instead of the rows. A query only reads.
+SQL-like language of Azure Digital Twins; every other text is Cypher. Before either,
+[`EXPLAIN`](queries.md#explain) asks for the plan instead of the rows, and
+[`PROFILE`](queries.md#profile) runs the query and answers the plan with the rows and the time of
+each operator. A query only reads.
 
 An error in a text is answered with 400 `SqlQueryError`. For Cypher the error has the kind and
 the detail of the openCypher Technology Compatibility Kit, the line, the column, the text of the

@@ -170,6 +170,17 @@ def test_explain_prints_the_plan_and_what_the_store_runs() -> None:
     assert document["pushed"][0]["indexes"] == ["sqlite_autoindex_twin_1"]
 
 
+def test_profile_prints_the_plan_with_what_its_operators_did() -> None:
+    text = "MATCH (t:Twin) WITH t.name AS n WHERE n > '' RETURN count(n) AS n"
+    printed = run("profile", text).stdout
+    assert re.search(r"Match  \[\d+ rows?, [\d.]+ ms\]", printed)
+    assert "sqlite runs:" in printed
+    assert "\nCounted by a statement of its own.\n" in printed
+    document = json.loads(run("profile", text, "--json").stdout)
+    assert set(document) == {"plan", "pushed", "operators", "engine", "rows", "milliseconds"}
+    assert (document["engine"], document["rows"]) == ("sqlite", 1)
+
+
 def test_verify_says_that_the_graph_is_sound() -> None:
     result = run("verify")
     assert result.exit_code == 0

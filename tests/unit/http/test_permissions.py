@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -138,3 +139,12 @@ def test_what_is_told_is_what_the_operations_allow(guarded: Any) -> None:
         for path, needed in reads:
             answer = guarded.send("GET", path, headers={"x-caller": f"bob {granted}"})
             assert (answer.status != 403) == (needed in told), (granted, path)
+
+
+@pytest.mark.parametrize("prefix", ["", "EXPLAIN ", "PROFILE "])
+def test_a_plan_needs_the_permission_of_its_query(guarded: Any, prefix: str) -> None:
+    body = json.dumps({"query": f"{prefix}MATCH (t) RETURN count(*) AS n"}).encode()
+    for granted, status in (("query/read", 200), ("digitaltwins/read models/*", 403)):
+        headers = {"x-caller": f"bob {granted}"}
+        answer = guarded.send("POST", "/query", body, headers=headers)
+        assert answer.status == status, granted

@@ -182,6 +182,18 @@ def test_a_plan_is_explained_and_its_names_are_checked(assistant: Assistant) -> 
     assert "column 16" in assistant.fail("explain_query", query="MATCH (r:Room) RETRN r")
 
 
+def test_a_plan_is_profiled_where_that_is_asked_for(assistant: Assistant) -> None:
+    query = "MATCH (r:Room) WHERE r.temperature > 20 RETURN r.name AS n"
+    told = assistant.ask("explain_query", query=query, profile=True)
+    assert told["rows"] == 2
+    assert told["milliseconds"] > 0
+    assert told["engine"]
+    assert "[2 rows, " in told["plan"]
+    again = assistant.ask("explain_query", query=f"PROFILE {query}")
+    assert (again["rows"], again["engine"]) == (told["rows"], told["engine"])
+    assert "rows" not in assistant.ask("explain_query", query=query)
+
+
 @pytest.mark.parametrize(
     ("query", "corrected"),
     [

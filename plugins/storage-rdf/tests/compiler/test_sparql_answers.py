@@ -57,6 +57,7 @@ class TestSparqlQueryEngine(QueryEngineContract):
     )
     answered = 140
     run_whole = 18
+    unknown = 0.02
 
 
 @pytest.mark.parametrize(

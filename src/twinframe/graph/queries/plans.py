@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Final
 
 from twinframe.graph.context.model_cache import ModelCache
+from twinframe.graph.queries.explaining import ExplainExecution, ProfileExecution
 from twinframe.graph.queries.names import NameCache, NameCheck, QueryWarning
 from twinframe.graph.queries.short_runs import Pace
 from twinframe.graph.queries.temporal_members import TypingCache
 from twinframe.graph.queries.watch import build_digest
-from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
-from twinframe.query.algebra import Operator, Query
-from twinframe.query.engine import JoinEstimate, JsonRow, QueryEngine
-from twinframe.query.evaluate.limits import Limits
+from twinframe.query.engine import QueryEngine
 from twinframe.query.evaluate.member_typing import MemberTyping
-from twinframe.query.evaluate.run import Row
 from twinframe.query.language import Language, ParsedQuery, parse_query
 from twinframe.query.options import FrontEndOptions
-from twinframe.query.plan.execution import Execution, PushedPart
+from twinframe.query.plan.execution import Execution
 from twinframe.query.plan.optimize import optimize
 from twinframe.query.plan.plan_cache import PlanCache, PlanKey, build_plan_key
+from twinframe.query.plan.profile import Profiler, unshare
 from twinframe.query.plan.split import split
-from twinframe.query.reader import GraphReader
-from twinframe.query.render import render_operator, render_parts, render_query
-from twinframe.query.traversal import find_inputs
+from twinframe.query.render import render_query
 from twinframe.settings import QuerySettings
 from twinframe.storage.base import GraphSession
 
@@ -136,8 +131,12 @@ def _build_execution(
     engine: QueryEngine | None,
     typing: MemberTyping | None,
 ) -> Execution:
-    execution = split(optimize(parsed.query), engine, values, typing)
-    return _ExplainExecution(execution) if parsed.explain else execution
+    query = optimize(parsed.query)
+    if parsed.prefix == "PROFILE":
+        execution = split(unshare(query), engine, values, typing)
+        return ProfileExecution(execution, Profiler(engine, typing))
+    execution = split(query, engine, values, typing)
+    return ExplainExecution(execution) if parsed.prefix else execution
 
 
 def _build_options(settings: QuerySettings) -> FrontEndOptions:
@@ -149,90 +148,3 @@ def _build_options(settings: QuerySettings) -> FrontEndOptions:
         vendor_hops_exclusive=settings.vendor_hops_exclusive,
         vendor_extensions=settings.vendor_extensions,
     )
-
-
-_COLUMNS: Final = ("plan", "pushed", "operators")
-
-
-class _ExplainExecution(Execution):
-    """Replaces `execution` and yields a description of it.
-
-    The row has `plan`, the optimized algebra as text, and `pushed`, a list with one map for each
-    part that the store runs: the `engine` that would answer it, its `plan`, the `statement` and the
-    `indexes` it uses, and by which engines it is `declined` for which reason.
-    `operators` are the plan for programs (see `build_operators`).
-    """
-
-    resumable = False
-
-    def __init__(self, execution: Execution) -> None:
-        self.query = Query(execution.query.root, _COLUMNS)
-        self.parts = execution.parts
-        self._execution = execution
-
-    def run_json(
-        self,
-        session: GraphReader,
-        parameters: Mapping[str, Value],
-        limits: Limits,
-        *,
-        after: int | str | None = None,
-        skip: int = 0,
-        limit: int | None = None,
-    ) -> Iterator[JsonRow]:
-        """The one row as JSON."""
-        del after
-        rows = self.run_rows(session, parameters, limits)
-        for row in islice(rows, skip, None if limit is None else skip + limit):
-            yield render_row(_COLUMNS, row), None
-
-    def run_rows(
-        self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
-    ) -> Iterator[Row]:
-        """The one row as values."""
-        del limits
-        chosen = self._execution.choose(session, parameters)
-        explained, parts = chosen.query, chosen.parts
-        found = chosen.explain_parts(session, parameters)
-        pushed: list[Value] = [
-            {
-                "engine": one.engine or part.engine,
-                "plan": "\n".join(render_operator(part.operator)),
-                "statement": one.statement or part.compiled.text,
-                "indexes": list(one.indexes),
-                "joins": [list(map(_build_join, each)) for each in one.joins],
-                "declined": dict(one.declined),
-            }
-            for part, one in zip(parts, found, strict=True)
-        ]
-        operators: list[Value] = [*build_operators(explained.root, parts)]
-        yield render_query(explained), pushed, operators
-
-
-def _build_join(join: JoinEstimate) -> Value:
-    rows = round(join.rows, 1)
-    return {"table": join.table, "alias": join.alias, "rows": rows, "grouped": join.grouped}
-
-
-def build_operators(root: Operator, parts: Sequence[PushedPart]) -> list[dict[str, Value]]:
-    """List the operators of a plan, the root first, sources after their consumers.
-
-    Each has its `operator`, the rest of it as `arguments`, the indexes of its sources in the list
-    as `children`, and as `part` the index in `parts` of the one that runs it, null if there is
-    none.
-
-    NOTE: a list and not a tree: a plan may be deeper than JSON may nest.
-    """
-    # NOTE: by identity: both sides of a union may be equal.
-    starts = {id(part.operator): number for number, part in enumerate(parts)}
-    rows: list[dict[str, Value]] = []
-    pending: list[tuple[Operator, int | None, list[Value]]] = [(root, None, [])]
-    while pending:
-        operator, part, siblings = pending.pop()
-        part = starts.get(id(operator), part)
-        siblings.append(len(rows))
-        name, arguments = render_parts(operator)
-        children: list[Value] = []
-        rows.append({"operator": name, "arguments": arguments, "children": children, "part": part})
-        pending.extend((one, part, children) for one in reversed(find_inputs(operator)))
-    return rows

@@ -114,15 +114,21 @@ class ExplainQuery(Arguments):
 
     query: Annotated[str, Field(description="Cypher or SELECT, as for query_digital_twins")]
     parameters: Parameters
+    profile: Annotated[
+        bool, Field(description="Run the query too, and count the rows and time of each operator")
+    ] = False
 
 
 async def explain_query(box: Toolbox, given: ExplainQuery) -> Answer:
-    """Return the plan as text, and the parts that the store runs with their indexes."""
+    """Return the plan as text, and the parts that the store runs with their indexes.
+
+    With `profile` the query is run, and the text has what each operator did.
+    """
     text = given.query
     explained = text  # errors have the positions in its own text
     with suppress(QueryInvalid, LimitExceeded):
-        if not parse_query(text, parameters=given.parameters).explain:
-            explained = f"EXPLAIN {text}"
+        if not parse_query(text, parameters=given.parameters).prefix:
+            explained = f"{'PROFILE' if given.profile else 'EXPLAIN'} {text}"
     page = await box.graph.queries.run(explained, given.parameters)
     row = orjson.loads(page.rows[0])
     budget = box.open_budget(1)
@@ -132,6 +138,7 @@ async def explain_query(box: Toolbox, given: ExplainQuery) -> Answer:
         "plan": budget.cut(row.get("plan")),
         "pushed": pushed,
     }
+    document |= {name: row[name] for name in ("engine", "rows", "milliseconds") if name in row}
     return Answer(add_notes(document, list(page.warnings), budget.shortening.paths, text))
 
 
@@ -168,13 +175,17 @@ QUERYING: Final = (
     Tool(
         "explain_query",
         "Explain a query",
-        "How a query would run, without running it: its plan, what the store does itself and by "
-        "which indexes. Also checks its names.",
+        "How a query would run: its plan, what the store does itself and by which indexes. Also "
+        "checks its names. The query does not run, except with profile: then the plan has the rows "
+        "and milliseconds of each operator.",
         Effect.READ,
         ("query/read",),
         ExplainQuery,
         build_output(
             {"language": "string", "plan": {}, "pushed": {}},
+            engine="string",
+            rows="integer",
+            milliseconds="number",
             warnings="texts",
             corrected_query="string",
             shortened="texts",

@@ -164,5 +164,5 @@ class Query:
     where: Condition | None
     groups: list[Path]
     order: list[SortItem]
-    explain: bool
+    prefix: str
     select: Span = field(compare=False)

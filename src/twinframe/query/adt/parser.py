@@ -44,7 +44,7 @@ class AdtParser(ConditionParser):
 
     def parse_query(self) -> ast.Query:
         """The query, up to the end of the text."""
-        explain = self.accept("EXPLAIN")
+        prefix = self.accept_prefix()
         select = self.token.span
         self.take("SELECT")
         distinct = self._accept_extension("DISTINCT")
@@ -63,7 +63,7 @@ class AdtParser(ConditionParser):
         if self.token.kind is not TokenKind.END:
             raise self.mismatch("<EOF>")
         return ast.Query(
-            top, distinct, items, collection, alias, joins, match, where, groups, order, explain,
+            top, distinct, items, collection, alias, joins, match, where, groups, order, prefix,
             select,
         )  # fmt: skip
 

@@ -93,6 +93,9 @@ NOTE: openCypher 9 reserves more (ORDER, LIMIT, ALL, ...), but none of those is 
 variable is allowed, and twins have order numbers and limits.
 """
 
+PREFIXES = ("EXPLAIN", "PROFILE")
+"""Words before a query that ask for its plan instead of its rows."""
+
 WRITING_CLAUSES = frozenset(
     ["CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH", "LOAD", "DROP"]
 )

@@ -8,7 +8,7 @@ from typing import Final
 
 from twinframe.query.cypher.functions import FUNCTIONS, Function
 from twinframe.query.cypher.static_types import Kind, StaticType
-from twinframe.query.cypher.tokens import WRITING_CLAUSES
+from twinframe.query.cypher.tokens import PREFIXES, WRITING_CLAUSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ _CYPHER_KEYWORDS: Final = (
     *("ORDER BY", "SKIP", "LIMIT", "UNION", "UNION ALL", "DISTINCT", "AS", "ASC", "DESC"),
     *("AND", "OR", "XOR", "NOT", "IN", "STARTS WITH", "ENDS WITH", "CONTAINS"),
     *("IS NULL", "IS NOT NULL", "TRUE", "FALSE", "NULL"),
-    *("CASE", "WHEN", "THEN", "ELSE", "END", "EXISTS", "COUNT", "COLLECT", "EXPLAIN"),
+    *("CASE", "WHEN", "THEN", "ELSE", "END", "EXISTS", "COUNT", "COLLECT", *PREFIXES),
 )
 
 _PATHS: Final = (
@@ -156,7 +156,7 @@ _PATHS: Final = (
 _VENDOR_KEYWORDS: Final = (
     *("SELECT", "TOP", "DISTINCT", "FROM", "DIGITALTWINS", "RELATIONSHIPS", "JOIN", "RELATED"),
     *("MATCH", "WHERE", "GROUP BY", "ORDER BY", "ASC", "DESC", "AS"),
-    *("AND", "OR", "NOT", "IN", "NIN", "TRUE", "FALSE", "NULL", "EXPLAIN"),
+    *("AND", "OR", "NOT", "IN", "NIN", "TRUE", "FALSE", "NULL", *PREFIXES),
 )
 
 

@@ -14,9 +14,11 @@ from twinframe.query.algebra import Query
 from twinframe.query.errors import Source
 from twinframe.query.evaluate.analysis import find_mentioned
 from twinframe.query.evaluate.limits import Limits
+from twinframe.query.evaluate.measuring import build_probe
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.operators import Leaf, compile_plan
 from twinframe.query.evaluate.run import Row, Run, Stream
+from twinframe.query.measures import Measures
 from twinframe.query.reader import GraphReader
 
 
@@ -55,16 +57,21 @@ class EvaluatorPlan:
 
 
 def compile_query(
-    query: Query, leaves: Sequence[Leaf] = (), typing: MemberTyping | None = None
+    query: Query,
+    leaves: Sequence[Leaf] = (),
+    typing: MemberTyping | None = None,
+    measures: Measures | None = None,
 ) -> EvaluatorPlan:
     """Compile a query; `leaves` are parts of it whose rows another engine supplies.
 
-    With a `typing`, members of twins and relationships have the types of their models. Raises
-    `LimitExceeded` for an expression nested more deeply than Python can follow.
+    With a `typing`, members of twins and relationships have the types of their models. `measures`
+    get what each operator does, in all runs of the plan together. Raises `LimitExceeded` for an
+    expression nested more deeply than Python can follow.
     """
     try:
         mentioned = find_mentioned(query.root, query.columns)
-        plan = compile_plan(query.root, mentioned, leaves, typing)
+        probe = None if measures is None else build_probe(query.root, measures)
+        plan = compile_plan(query.root, mentioned, leaves, typing, probe)
     except RecursionError as error:
         raise LimitExceeded("An expression of the query is nested too deeply.") from error
     slots = tuple(plan.scope.find_slot(name) for name in query.columns)

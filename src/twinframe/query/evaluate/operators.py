@@ -40,7 +40,7 @@ from twinframe.query.evaluate.grouping import compile_groups
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.ordering import PART, sort_in_parts
 from twinframe.query.evaluate.patterns.matching import compile_filter, compile_pattern
-from twinframe.query.evaluate.run import Evaluate, Row, Run
+from twinframe.query.evaluate.run import Evaluate, Row, Run, Stream
 from twinframe.query.evaluate.scope import CompiledPlan, Plans, Scope
 
 
@@ -59,8 +59,16 @@ class Leaf:
 Count: TypeAlias = Callable[[Run], int]
 """A compiled SKIP or LIMIT."""
 
-Leaves: TypeAlias = Mapping[int, Leaf]
-"""Leaves by the `id` of their operator, which they keep alive."""
+Probe: TypeAlias = Callable[[Operator, Stream], Stream]
+"""Changes the stream of an operator, to measure it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """What comes from elsewhere: leaves by the `id` of their operator, which they keep alive."""
+
+    by_identity: Mapping[int, Leaf]
+    probe: Probe | None = None
 
 
 def compile_plan(
@@ -68,53 +76,63 @@ def compile_plan(
     mentioned: frozenset[str],
     leaves: Sequence[Leaf] = (),
     typing: MemberTyping | None = None,
+    probe: Probe | None = None,
 ) -> CompiledPlan:
     """Compile the whole plan as one stream. `mentioned`: the variables it reads (`find_mentioned`).
 
     `typing` says which members have types other than JSON's.
     """
-    by_identity = {id(leaf.operator): leaf for leaf in leaves}
-    plans = Plans(lambda plan, outer: _compile(plan, outer, by_identity), mentioned, typing)
-    return _compile(root, Scope((), plans), by_identity)
+    given = Leaves({id(leaf.operator): leaf for leaf in leaves}, probe)
+    plans = Plans(lambda plan, outer: _compile(plan, outer, given), mentioned, typing)
+    return _compile(root, Scope((), plans), given)
 
 
 def _compile(  # noqa: C901  # one arm an operator
     operator: Operator, outer: Scope, leaves: Leaves, most: Count | None = None
 ) -> CompiledPlan:
     """`outer` is the scope of the argument row; `most` bounds how many rows will be taken."""
-    leaf = leaves.get(id(operator))
+    plan: CompiledPlan
+    leaf = leaves.by_identity.get(id(operator))
     if leaf is not None:
         read_rows = leaf.read_rows
-        return CompiledPlan(outer.replace(leaf.columns), lambda run, argument: read_rows(run))
+        plan = CompiledPlan(outer.replace(leaf.columns), lambda run, argument: read_rows(run))
+        return _measure(operator, plan, leaves)
     match operator:
         case Unit():
-            return CompiledPlan(outer.replace(()), lambda run, argument: iter(((),)))
+            plan = CompiledPlan(outer.replace(()), lambda run, argument: iter(((),)))
         case Argument():
-            return _compile_argument(operator, outer)
+            plan = _compile_argument(operator, outer)
         case Union():
-            return _compile_union(operator, outer, leaves)
+            plan = _compile_union(operator, outer, leaves)
         case Apply():
-            return _compile_apply(operator, outer, leaves)
+            plan = _compile_apply(operator, outer, leaves)
         case Limit():
-            return _compile_limit(operator, outer, leaves)
+            plan = _compile_limit(operator, outer, leaves)
         case Skip():
-            return _compile_skip(operator, outer, leaves, most)
+            plan = _compile_skip(operator, outer, leaves, most)
         case Project():
-            return _compile_project(operator, _compile(operator.source, outer, leaves, most))
+            plan = _compile_project(operator, _compile(operator.source, outer, leaves, most))
         case Sort():
-            return _compile_sort(operator, _compile(operator.source, outer, leaves), most)
+            plan = _compile_sort(operator, _compile(operator.source, outer, leaves), most)
         case Match():
-            return _compile_match(operator, _compile(operator.source, outer, leaves))
+            plan = _compile_match(operator, _compile(operator.source, outer, leaves))
         case Filter():
-            return _compile_filter(operator, _compile(operator.source, outer, leaves))
+            plan = _compile_filter(operator, _compile(operator.source, outer, leaves))
         case Aggregate():
-            return _compile_aggregate(operator, _compile(operator.source, outer, leaves))
+            plan = _compile_aggregate(operator, _compile(operator.source, outer, leaves))
         case Distinct():
-            return _compile_distinct(_compile(operator.source, outer, leaves))
+            plan = _compile_distinct(_compile(operator.source, outer, leaves))
         case Unwind():
-            return _compile_unwind(operator, _compile(operator.source, outer, leaves))
+            plan = _compile_unwind(operator, _compile(operator.source, outer, leaves))
         case _:
             assert_never(operator)
+    return _measure(operator, plan, leaves)
+
+
+def _measure(operator: Operator, plan: CompiledPlan, leaves: Leaves) -> CompiledPlan:
+    if leaves.probe is None:
+        return plan
+    return CompiledPlan(plan.scope, leaves.probe(operator, plan.stream))
 
 
 # --- leaves -------------------------------------------------------------------------------------

@@ -139,12 +139,12 @@ class PreferredExecution(Execution):
         self.query = fallback.query
         self.parts = fallback.parts
         self.short_seconds = preferred.short_seconds
-        self._preferred = preferred
-        self._fallback = fallback
+        self.preferred = preferred
+        self.fallback = fallback
 
     @property
     def resumable(self) -> bool:
-        return self._fallback.resumable
+        return self.fallback.resumable
 
     def run_json(
         self,
@@ -158,11 +158,11 @@ class PreferredExecution(Execution):
     ) -> Iterator[JsonRow]:
         if after is None:
             try:
-                return self._preferred.run_json(session, parameters, limits, skip=skip, limit=limit)
+                return self.preferred.run_json(session, parameters, limits, skip=skip, limit=limit)
             except CannotRun:
-                if session.is_short and not self._fallback.is_whole:
+                if session.is_short and not self.fallback.is_whole:
                     raise
-        return self._fallback.run_json(
+        return self.fallback.run_json(
             session, parameters, limits, after=after, skip=skip, limit=limit
         )
 
@@ -170,16 +170,16 @@ class PreferredExecution(Execution):
         self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
     ) -> Iterator[Row]:
         try:
-            return self._preferred.run_rows(session, parameters, limits)
+            return self.preferred.run_rows(session, parameters, limits)
         except CannotRun:
-            return self._fallback.run_rows(session, parameters, limits)
+            return self.fallback.run_rows(session, parameters, limits)
 
     def choose(self, session: GraphReader, parameters: Mapping[str, Value]) -> Execution:
         """The engine's, if it names what it would use."""
-        (found,) = self._preferred.explain_parts(session, parameters)
+        (found,) = self.preferred.explain_parts(session, parameters)
         if found.engine is not None:
-            return self._preferred
-        fallback = copy(self._fallback)
+            return self.preferred
+        fallback = copy(self.fallback)
         fallback.declined_by = found.declined
         return fallback
 

@@ -94,7 +94,7 @@ def _split(
         query = replace(query, root=rewrite_operators(query.root, tester.free_match))
         cutter = _Cutter(query, engine, parameters)
         parts = tuple(cutter.cut(query.root, needs_all=False))
-        leaves = [_build_leaf(part) for part in parts]
+        leaves = [build_leaf(part) for part in parts]
         return EvaluatedExecution(
             query, compile_query(query, leaves, typing), parts, declined.message
         )
@@ -190,7 +190,8 @@ def _is_worth_pushing(operator: Operator) -> bool:
     )
 
 
-def _build_leaf(part: PushedPart) -> Leaf:
+def build_leaf(part: PushedPart) -> Leaf:
+    """Return the rows of a part for the evaluator above it."""
     compiled = part.compiled
 
     def read_rows(run: Run) -> Iterator[Row]:

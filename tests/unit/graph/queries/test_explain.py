@@ -7,7 +7,7 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from twinframe.graph.queries.plans import build_operators
+from twinframe.graph.queries.explaining import build_operators
 from twinframe.query.language import parse_query
 from twinframe.query.plan.execution import PushedPart
 from twinframe.query.plan.optimize import optimize

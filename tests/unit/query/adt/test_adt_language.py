@@ -226,9 +226,10 @@ def test_select_at_the_start_means_the_vendors_language(read: Read) -> None:
     assert read("/* SELECT */ MATCH (select) RETURN select").language is Language.CYPHER
 
 
-def test_explain_stands_before_either_language(read: Read) -> None:
+def test_explain_and_profile_stand_before_either_language(read: Read) -> None:
     for text in ("SELECT * FROM DIGITALTWINS", "MATCH (a) RETURN a"):
-        assert not read(text).explain
-        explained = read(f"explain {text}")
-        assert explained.explain
-        assert explained.query == read(text).query
+        assert read(text).prefix == ""
+        for prefix in ("EXPLAIN", "PROFILE"):
+            asked = read(f" {prefix.lower()}\n {text}")
+            assert asked.prefix == prefix
+            assert asked.query == read(text).query

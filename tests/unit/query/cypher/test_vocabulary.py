@@ -80,8 +80,8 @@ IS NOT NULL XOR c.y STARTS WITH 'a' WITH DISTINCT a AS d ORDER BY d.x ASC, d.y D
 2 UNWIND [NULL, FALSE] AS e CALL (d) { RETURN 1 AS f } RETURN CASE WHEN d.x CONTAINS 'x' THEN e
 ELSE f END AS g UNION ALL RETURN EXISTS { (a) } AS g
 
-MATCH (a) WHERE a.x ENDS WITH 'z' RETURN COUNT { (a)-->() } AS n, COLLECT { MATCH (b) RETURN b.x
-AS x } AS xs UNION RETURN 1 AS n, [] AS xs
+PROFILE MATCH (a) WHERE a.x ENDS WITH 'z' RETURN COUNT { (a)-->() } AS n, COLLECT { MATCH (b) RETURN
+b.x AS x } AS xs UNION RETURN 1 AS n, [] AS xs
 
 MATCH p = shortestPath((a)-[*1..3]->(b)), q = allShortestPaths((a)-[*1..3]->(c)) WHERE all(x IN
 [1] WHERE x > 0) OR any(x IN [1] WHERE x > 0) OR none(x IN [1] WHERE x > 0) OR single(x IN [1]
@@ -92,7 +92,7 @@ T.b NIN [NULL] OR IS_OF_MODEL(T, 'dtmi:a:B;1', exact) ORDER BY T.a DESC, T.a ASC
 
 SELECT T.a, COUNT() FROM DIGITALTWINS MATCH (T)-[r:x]->(b) WHERE T.$dtId = 'x' GROUP BY T.a
 
-SELECT R FROM DIGITALTWINS T JOIN R RELATED T.has WHERE T.$dtId = 'x'
+PROFILE SELECT R FROM DIGITALTWINS T JOIN R RELATED T.has WHERE T.$dtId = 'x'
 
 SELECT * FROM RELATIONSHIPS
 """

@@ -5,14 +5,14 @@ The relational layer leaves marks (`arrange`), `JoinChoice` replaces them at eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from time import monotonic
 from typing import Final
 
 from twinframe.query.engine import JoinEstimate
 from twinframe.query.sql import Joins, SqlValue
 from twinframe_storage_sqlite.compiler.estimates import CountReader, Counts, Estimates
-from twinframe_storage_sqlite.compiler.factors import list_parts, render_counted
+from twinframe_storage_sqlite.compiler.factors import list_counts, list_parts, render_counted
 from twinframe_storage_sqlite.compiler.joins import JoinGraph, has_choice
 from twinframe_storage_sqlite.compiler.orders import JoinOrder, choose_order
 from twinframe_storage_sqlite.statements import StatementRunner
@@ -104,6 +104,18 @@ class _Choice:
                 self.terms = self._parts
         return True
 
+    def list_estimates(self) -> Iterator[list[JoinEstimate]]:
+        """Yield the orders chosen, with the estimated rows after each table."""
+        for term in self.terms:
+            if (order := term.order) is not None:
+                counts = list_counts(term.graph, order, self._joins.keys or ())
+                yield [
+                    JoinEstimate(term.graph.tables[alias], alias, rows, at in order.cuts, count)
+                    for at, (alias, rows, count) in enumerate(
+                        zip(order.tables, order.rows, counts, strict=True)
+                    )
+                ]
+
     def render(self) -> str:
         """Render the sources in the order chosen, or as they were written."""
         joins, whole = self._joins, self._whole
@@ -146,14 +158,13 @@ class JoinChoice:
 
     def list_estimates(self) -> list[list[JoinEstimate]]:
         """The orders chosen, with the estimated rows after each table."""
-        terms = [term for each in self._choices.values() for term in each.terms]
         return [
             [
-                JoinEstimate(term.graph.tables[alias], alias, rows, position in order.cuts)
-                for position, (alias, rows) in enumerate(zip(order.tables, order.rows, strict=True))
+                join._replace(counting=join.counting and self._render(join.counting))
+                for join in joins
             ]
-            for term in terms
-            if (order := term.order) is not None
+            for each in self._choices.values()
+            for joins in each.list_estimates()
         ]
 
     def strip(self, text: str) -> str:

@@ -16,6 +16,7 @@ from twinframe.query.engine import (
     CannotRun,
     CompiledQuery,
     Explanation,
+    JoinEstimate,
     JsonRow,
     QueryEngine,
 )
@@ -124,6 +125,20 @@ class SqliteQuery(CompiledQuery):
         bindings["page_after"] = self._first
         text = self._choose(scans, bindings)
         return Explanation(indexes, joins=self._joins.list_estimates(), statement=text)
+
+    def count_joins(
+        self, session: GraphReader, parameters: Mapping[str, Value], joins: Sequence[JoinEstimate]
+    ) -> Iterator[int | None]:
+        """The rows after each join, each counted by a statement that has no further ones."""
+        scans, bindings = _read_scans(session), self._bindings.build(parameters)
+        self._bind_page(bindings, 0, None)
+        for join in joins:
+            if join.counting is None:
+                yield None
+                continue
+            text = self._ranges.choose(join.counting, scans, bindings)
+            ((count,),) = _run_all(scans, text, bindings, None)
+            yield count
 
     def _choose(self, scans: GraphScans, bindings: Mapping[str, SqlValue]) -> str:
         """Return the statement that reads least for these values."""

@@ -73,6 +73,23 @@ def _render_term(
     return stages.finish(sign)
 
 
+def list_counts(graph: JoinGraph, order: JoinOrder, keys: Sequence[str]) -> list[str | None]:
+    """Return the SELECTs of the number of rows after each table, in this order.
+
+    None stands for those of joins that read what is not among their own sources.
+    """
+    if not graph.is_closed:
+        return [None] * len(order.tables)
+    stages = _Stages(graph, keys, "x")
+    texts: list[str | None] = []
+    for position, table in enumerate(order.tables):
+        stages.add(table)
+        if position in order.cuts:
+            stages.cut()
+        texts.append(stages.count())
+    return texts
+
+
 class _Stages:
     """The common tables of a count, of which each reads the one before."""
 
@@ -83,7 +100,7 @@ class _Stages:
         self._tables: list[str] = []
         self._placed: list[str] = []
         self._pending = list(graph.conditions)
-        self._sources: list[str] = []
+        self._sources = list(graph.before)
         self._conditions: list[str] = []
         self._number = "1"
         self._columns: dict[Column, str] = {}
@@ -131,6 +148,11 @@ class _Stages:
             return rows
         # NOTE: a compound has one WITH, before all its parts.
         return f"SELECT * FROM (WITH {', '.join(self._tables)} {rows})"
+
+    def count(self) -> str:
+        """Return the SELECT of the number of rows so far."""
+        tables = f"WITH {', '.join(self._tables)} " if self._tables else ""
+        return tables + self._render_rows(["count(*)"])
 
     def _read_again(self) -> None:
         """Join the tables of which later conditions read more than row ids."""

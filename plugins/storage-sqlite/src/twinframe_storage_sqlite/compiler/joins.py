@@ -24,6 +24,8 @@ _PAIR: Final = re.compile(
     rf" OR \1\.target = \2 AND \1\.source = \3\)"
 )
 _NAME: Final = re.compile(r"(r\d+)\.name (?:= :\w+|IN \([:\w,]+\))")
+_NAMED: Final = re.compile(r"\bAS ([a-z]\d+)\b")
+_SHARED: Final = re.compile(r"(?:^|\bFROM |\bJOIN )([a-z]\d+)\b(?!\.)", re.MULTILINE)
 _MOST_TABLES: Final = 32
 """Joins of more tables are left to the engine. PERF: it takes some ms to choose their order."""
 
@@ -96,6 +98,13 @@ class JoinGraph:
         read = COLUMN.findall(shown or text)
         columns = frozenset(each for each in read if each[0] in self.tables)
         return Condition(text, columns, frozenset(alias for alias, _ in columns), shown)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it reads nothing that comes after its tables or from the SELECT around it."""
+        text = "\n".join([*self.before, *(each.text for each in self.conditions)])
+        read = {alias for alias, _ in COLUMN.findall(text)} | set(_SHARED.findall(text))
+        return read <= self.tables.keys() | set(_NAMED.findall(text))
 
     @property
     def shown(self) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from twinframe.query.cypher.lexer import read_tokens
 from twinframe.query.cypher.parser.clauses import CypherParser
 from twinframe.query.cypher.size import take_tokens
-from twinframe.query.cypher.tokens import WRITING_CLAUSES, Token, TokenKind
+from twinframe.query.cypher.tokens import PREFIXES, WRITING_CLAUSES, Token, TokenKind
 
 if TYPE_CHECKING:
     from twinframe.query.cypher import ast
@@ -18,27 +18,21 @@ if TYPE_CHECKING:
 _FEW: Final = 4
 
 
-def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, bool]:
-    """Parse a Cypher text; return its tree and whether EXPLAIN precedes it.
+def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, str]:
+    """Parse a Cypher text; return its tree and what precedes it: EXPLAIN, PROFILE or nothing.
 
     Raises QueryInvalid with the position of the first token that does not fit the grammar, or with
     the limit of `options` that the text exceeds.
     """
     parser = CypherParser(source, _take_tokens(source, options), options)
-    explain = parser.accept("EXPLAIN")
-    if parser.token.key == "PROFILE":
-        message = (
-            "PROFILE is not supported: no engine counts the rows of each operator. EXPLAIN shows "
-            "the plan with estimates; the header query-charge is what a run costs"
-        )
-        raise parser.error("UnexpectedSyntax", message)
-    return parser.parse_whole_query(), explain
+    prefix = parser.accept_prefix()
+    return parser.parse_whole_query(), prefix
 
 
 def _take_tokens(source: Source, options: FrontEndOptions) -> list[Token]:
     """Return all tokens; of a writing query only the first, where it is refused."""
     found = read_tokens(source)
     first = list(islice(found, _FEW))
-    if next((one.key for one in first if one.key != "EXPLAIN"), "") in WRITING_CLAUSES:
+    if next((one.key for one in first if one.key not in PREFIXES), "") in WRITING_CLAUSES:
         return [*first, Token(TokenKind.END, "", "", first[-1].end, first[-1].end)]
     return take_tokens(source, chain(first, found), options)

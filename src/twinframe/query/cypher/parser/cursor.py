@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from typing import TYPE_CHECKING, NoReturn
 
-from twinframe.query.cypher.tokens import NAMES, RESERVED, Token, TokenKind
+from twinframe.query.cypher.tokens import NAMES, PREFIXES, RESERVED, Token, TokenKind
 from twinframe.query.spans import Span
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ class Cursor:
         for _ in keys:
             self.advance()
         return True
+
+    def accept_prefix(self) -> str:
+        """Consume the word that asks for the plan, if it comes next; return it, else nothing."""
+        return next((word for word in PREFIXES if self.accept(word)), "")
 
     def expect(self, key: str, purpose: str = "") -> Token:
         """Consume this word or symbol; raise an error for any other.
