@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +19,7 @@ from twinframe.model.values import Value
 from twinframe.query.algebra import Parameter, Query
 from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 from twinframe.query.evaluate.engine import run as evaluate
+from twinframe.query.measures import Measures
 from twinframe.query.reader import GraphReader
 from twinframe.query.traversal import walk
 from twinframe.storage.base import (
@@ -51,6 +53,12 @@ class ColumnsAlone(CompiledQuery):
     def __init__(self, query: Query, projections: Mapping[int, Projection]) -> None:
         self._plan = ColumnPlan(query)
         self._projections = projections
+
+    def build_measured(self, measures: Measures) -> CompiledQuery:
+        measured = copy(self)
+        measured._plan = self._plan.build_measured(measures)
+        measures.engine = "columns"
+        return measured
 
     def run_json(
         self,

@@ -9,10 +9,11 @@ import pytest
 
 from twinframe.testing.contracts.query_answers import QueryAnswers
 from twinframe.testing.contracts.query_generated import GeneratedQueries, SplitQueries
+from twinframe.testing.contracts.query_profiles import ProfiledQueries
 from twinframe.testing.query_law import QueryLaw
 
 
-class TestColumns(QueryAnswers, GeneratedQueries, SplitQueries):
+class TestColumns(QueryAnswers, GeneratedQueries, SplitQueries, ProfiledQueries):
     """Columns that were just made."""
 
     declined = MappingProxyType(

@@ -61,6 +61,40 @@ def test_explain_says_which_engine_answers_and_why_columns_would_not(tmp_path: P
     asyncio.run(run())
 
 
+def test_a_profile_has_what_each_operator_of_columns_did(tmp_path: Path) -> None:
+    async def profile(graph: Graph, text: str) -> dict[str, Any]:
+        (row,) = (await graph.queries.run(f"PROFILE {text}")).rows
+        found: dict[str, Any] = orjson.loads(row)
+        found["operators"] = [(one["operator"], one["rows"]) for one in found["operators"]]
+        return found
+
+    async def run() -> None:
+        async with open_with_columns(tmp_path) as graph:
+            await put_rooms(graph, 9)
+            scan = (
+                "MATCH (t:Room) WITH t.seats AS s, t.name AS n WHERE s > 2 "
+                "RETURN s ORDER BY s SKIP 1 LIMIT 3"
+            )
+            await wait_for_columns(graph, scan)
+            found = await profile(graph, scan)
+            assert (found["engine"], found["rows"]) == ("columns", 3)
+            assert found["pushed"][0]["engine"] == "columns"
+            limits = [("Limit", 3), ("Skip", 3), ("Sort", 4)]
+            assert found["operators"][:3] == limits
+            assert found["operators"][-2:] == [("Match", 9), ("Unit", 1)]
+            assert "Counted" not in str(found)
+            ends = "(a:Room {`$dtId`: 'room001'})-[:next*]->(b:Room {`$dtId`: 'room002'})"
+            path = f"MATCH p = shortestPath({ends}) RETURN length(p) AS n"
+            found = await profile(graph, path)
+            assert (found["engine"], found["rows"]) == ("sqlite", 0)
+            assert found["pushed"][0]["declined"] == {"columns": "Shortest paths in columns."}
+            joined = f"MATCH (:Room)-[:next]->()-[:next]->(:Room) {path}"
+            (part,) = (await profile(graph, joined))["pushed"]
+            assert [join["counted"] for joins in part["joins"] for join in joins]
+
+    asyncio.run(run())
+
+
 async def read_pages(graph: Graph, text: str, size: int) -> list[list[Any]]:
     pages: list[list[Any]] = []
     token = None

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from twinframe.errors import LimitExceeded, QueryTimeout
 from twinframe.model.values import Value
 from twinframe.query.algebra import Parameter, Query
-from twinframe.query.engine import CannotRun, CompiledQuery, Explanation, JsonRow, QueryEngine
+from twinframe.query.engine import (
+    CannotRun,
+    CompiledQuery,
+    Explanation,
+    JoinEstimate,
+    JsonRow,
+    QueryEngine,
+)
 from twinframe.query.evaluate.member_typing import MemberTyping
+from twinframe.query.measures import Measures
 from twinframe.query.reader import GraphReader
 from twinframe.query.traversal import walk
 from twinframe.storage.base import GraphSession
@@ -78,6 +87,7 @@ class ChosenQuery(CompiledQuery):
         self._holder = holder
         self._declines, self._short_declines = Declines(), Declines()
         self._stored_declines = Declines()
+        self._measures: Measures | None = None
 
     def run_json(
         self,
@@ -150,11 +160,24 @@ class ChosenQuery(CompiledQuery):
 
     def explain(self, session: GraphReader, parameters: Mapping[str, Value]) -> Explanation:
         """Whether columns would answer now, or why not."""
-        stored = self._stored.list_indexes(session, parameters)
+        stored = self._stored.explain(session, parameters)
         reason = self._find_reason(session, parameters)
         if reason is not None:
-            return Explanation(stored, declined={COLUMNS: reason})
-        return Explanation((COLUMNS, *stored), COLUMNS)
+            return replace(stored, declined={COLUMNS: reason})
+        return Explanation((COLUMNS, *stored.indexes), COLUMNS)
+
+    def build_measured(self, measures: Measures) -> CompiledQuery:
+        """The same choice; columns note what their operators did where they answer."""
+        plan = self._plan.build_measured(measures)
+        measured = ChosenQuery(self._stored, plan, self._holder)
+        measured._measures = measures
+        return measured
+
+    def count_joins(
+        self, session: GraphReader, parameters: Mapping[str, Value], joins: Sequence[JoinEstimate]
+    ) -> Iterator[int | None]:
+        """Those of the store."""
+        return self._stored.count_joins(session, parameters, joins)
 
     def _find_reason(self, session: GraphReader, parameters: Mapping[str, Value]) -> str | None:
         """Return why columns would not answer now; None if they would."""
@@ -191,6 +214,8 @@ class ChosenQuery(CompiledQuery):
         declines.clear()
         if found is not None:
             self._stored.count_answered(session)
+            if self._measures is not None:
+                self._measures.engine = COLUMNS
         return found
 
 
@@ -227,8 +252,15 @@ class DeclinedQuery(CompiledQuery):
         return self._stored.list_indexes(session, parameters)
 
     def explain(self, session: GraphReader, parameters: Mapping[str, Value]) -> Explanation:
-        """Why columns would not answer."""
-        return Explanation(self.list_indexes(session, parameters), declined={COLUMNS: self._reason})
+        """How the store would answer, and why columns would not."""
+        stored = self._stored.explain(session, parameters)
+        return replace(stored, declined={COLUMNS: self._reason})
+
+    def count_joins(
+        self, session: GraphReader, parameters: Mapping[str, Value], joins: Sequence[JoinEstimate]
+    ) -> Iterator[int | None]:
+        """Those of the store."""
+        return self._stored.count_joins(session, parameters, joins)
 
 
 class ChoosingEngine(QueryEngine):
@@ -256,6 +288,11 @@ class ChoosingEngine(QueryEngine):
         """The plan for columns alone."""
         _check_given(query, parameters)
         return ChosenQuery(_NoQuery(), ColumnPlan(query, typing), self._holder)
+
+    @property
+    def statements(self) -> QueryEngine:
+        """The store's engine."""
+        return self._engine.statements
 
     def close(self) -> None:
         """End what runs in the background."""

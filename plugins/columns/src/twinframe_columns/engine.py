@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 
 import numpy as np
 import orjson
@@ -19,10 +20,12 @@ from twinframe.query.algebra import (
 from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.analysis import find_variables
 from twinframe.query.evaluate.member_typing import MemberTyping
+from twinframe.query.measures import Measures
 from twinframe.query.reader import GraphReader
 from twinframe.query.traversal import Term, walk
 from twinframe_columns.expressions import find_path
 from twinframe_columns.frame import Frame, Run, unfold
+from twinframe_columns.measuring import MeasuringCompiler
 from twinframe_columns.operators import PlanCompiler, binds_entity
 from twinframe_columns.projection import ID, Projection
 from twinframe_columns.rendering import render_rows
@@ -47,6 +50,14 @@ class ColumnPlan:
         """Whether it asks for twins by their ids."""
         self.gives_documents = any(binds_entity(query.root, name) for name in query.columns)
         """Whether its rows have whole twins or relationships."""
+
+    def build_measured(self, measures: Measures) -> ColumnPlan:
+        """Return the same plan, whose runs note in `measures` what each operator did."""
+        measured = copy(self)
+        root = self._query.root
+        compiler = MeasuringCompiler(measures.open(root))
+        measured._execute = compiler.compile(root, frozenset(self._query.columns))
+        return measured
 
     def run(
         self,

@@ -113,7 +113,7 @@ class PlanCompiler:
             case Apply(source=source, plan=plan):
                 names = frozenset(find_scope(source)) - frozenset(find_scope(plan))
                 below = self.compile(source, (needed & names) | find_arguments(plan))
-                return compile_apply(operator, below, _compile_inner, needed)
+                return compile_apply(operator, below, self._compile_inner, needed)
 
     def _compile_leaf(self, operator: Unit | Argument, needed: frozenset[str]) -> Execute:
         if not self._is_inner:
@@ -298,15 +298,15 @@ class PlanCompiler:
             skipped, beyond = _compile_count(source.count), number
             if isinstance(source.source, Sort):
                 number = lambda run: skipped(run) + beyond(run)  # noqa: E731  # as above
-                sort = self._compile_sort(source.source, needed, number)
-                return lambda run: sort(run).take(slice(skipped(run), None))
+                sort = self._note(source.source, self._compile_sort(source.source, needed, number))
+                return self._note(source, lambda run: sort(run).take(slice(skipped(run), None)))
         if isinstance(source, Sort):
-            return self._compile_sort(source, needed, number)
+            return self._note(source, self._compile_sort(source, needed, number))
         if isinstance(source, Project) and isinstance(source.source, Sort):
             # PERF: only the rows of the limit are projected.
             pushed = replace(source, source=Limit(source.source, count))
             if all(is_safe(one) for _, one in source.items):
-                return self._compile_project(pushed, needed)
+                return self._note(source, self._compile_project(pushed, needed))
         below = self.compile(source, needed)
         return lambda run: unfold(below(run)).take(slice(0, number(run)))
 
@@ -334,11 +334,14 @@ class PlanCompiler:
         return ExpressionCompiler(self._compile_subplan)
 
     def _compile_subplan(self, subplan: Subplan) -> Evaluate:
-        return compile_subplan(subplan, _compile_inner, self._expressions())
+        return compile_subplan(subplan, self._compile_inner, self._expressions())
 
+    def _compile_inner(self, plan: Operator, needed: frozenset[str]) -> Execute:
+        return PlanCompiler(is_inner=True).compile(plan, needed)
 
-def _compile_inner(plan: Operator, needed: frozenset[str]) -> Execute:
-    return PlanCompiler(is_inner=True).compile(plan, needed)
+    def _note(self, _operator: Operator, execute: Execute) -> Execute:
+        """Return the function of an operator that is compiled with the one above it."""
+        return execute
 
 
 def _order_by_id(run: Run, vector: Vector) -> Vector:
