@@ -49,6 +49,9 @@ def main() -> None:
     order: JobOrder = pickle.load(sys.stdin.buffer)  # noqa: S301  # from the worker that started it
     set_up_process(order.parent, signal.SIGKILL)
     gc.freeze()
+    if sys.platform == "linux":
+        # PERF: it must not interrupt the workers each time a chunk or the writer lock is ready.
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     configure_logging(order.settings.logging)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
