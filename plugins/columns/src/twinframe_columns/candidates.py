@@ -128,14 +128,20 @@ class Candidates:
             return self
         if self.is_free:
             return other
+        found = other.keep(read_rows(self.rows))
+        found._name = self._name
+        found.labelled = min(self.labelled, other.labelled)
+        return found
+
+    def keep(self, rows: Rows) -> Candidates:
+        """Return the candidates among these rows, which are in ascending order."""
         found = object.__new__(Candidates)
         found._projection, found._name, found._late = self._projection, self._name, None
-        rows = read_rows(self.rows)
-        holds = other.hold(rows)
+        holds = self.hold(rows)
         found._rows = rows if holds is None else rows[holds]
         found._holds = None
         found.count = len(found._rows)
-        found.labelled = min(self.labelled, other.labelled)
+        found.labelled = self.labelled
         found.is_free = False
         found._table = None
         return found

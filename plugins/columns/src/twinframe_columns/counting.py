@@ -111,9 +111,11 @@ def _weigh_edges(
         fits = both(fits, candidates.hold(ends))
         if tests:
             fits = both(fits, follower.test_edges(relationship, name, slice(0, edges.count)))
+    count = follower.run.projection.count
+    if fits is None and inner is None and len(origins) == edges.count:
+        return edges.count_degrees(count, outgoing=outgoing)
     if fits is not None:
         origins, ends = origins[fits], ends[fits]
-    count = follower.run.projection.count
     if inner is None:
         return np.bincount(origins, minlength=count).astype(np.float64)
     weights = inner[ends]

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from twinframe_columns.column import Column
-from twinframe_columns.kinds import Bools, Codes, Integers, Rows
+from twinframe_columns.kinds import Bools, Codes, Floats, Integers, Rows
 
 _MOST_LATE: Final = 2_000
 _WORN_PART: Final = 50
@@ -49,6 +49,7 @@ class Edges:
         self._has_loops: bool | None = None
         self._has_parallels: bool | None = None
         self._only: dict[bool, Rows | None] = {}
+        self._mutual: Rows | None = None
 
     @property
     def sources(self) -> Rows:
@@ -100,6 +101,31 @@ class Edges:
         origins, ends = (self.sources, self.targets) if outgoing else (self.targets, self.sources)
         only[origins] = ends
         return only
+
+    def count_degrees(self, rows: int, *, outgoing: bool) -> Floats:
+        """Return how many relationships each row has at one end. None was deleted."""
+        if self.count > self.filed:
+            ends = self.sources if outgoing else self.targets
+            return np.bincount(ends, minlength=rows).astype(np.float64)
+        found = np.zeros(rows, np.float64)
+        starts = self.outgoing if outgoing else self.incoming
+        np.subtract(starts[1:], starts[:-1], out=found[: len(starts) - 1])
+        return found
+
+    def find_mutual(self) -> Rows | None:
+        """Return the rows with a relationship to a twin that has one back, in ascending order; None
+        where some came or went since the file was made.
+        """
+        if self.is_alive is not None or self.count > self.filed:
+            return None
+        if self._mutual is None:
+            shift = np.int64(2**31)
+            keys = self.sources * shift + self.targets
+            back = (self.targets * shift + self.sources)[self.by_target]  # in ascending order, too
+            places = np.minimum(np.searchsorted(keys, back), max(0, len(keys) - 1))
+            found = self.targets[self.by_target][keys[places] == back]
+            self._mutual = np.unique(found).astype(np.int32)
+        return self._mutual
 
     def add(self, source: int, target: int) -> int:
         """Add one; return its number."""

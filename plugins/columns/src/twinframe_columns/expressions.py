@@ -36,6 +36,7 @@ from twinframe.query.evaluate.analysis import find_variables
 from twinframe.query.evaluate.constants import compile_in_run
 from twinframe.query.traversal import walk_expressions
 from twinframe_columns.arithmetic import calculate, raise_to
+from twinframe_columns.branches import choose
 from twinframe_columns.comparing import compare, test_in, test_text
 from twinframe_columns.frame import Frame, Run
 from twinframe_columns.functions import compile_call
@@ -72,6 +73,7 @@ Condition: TypeAlias = Callable[[Run, Frame], Truths]
 _TEXT_TESTS: Final = frozenset(
     (BinaryOperator.STARTS_WITH, BinaryOperator.ENDS_WITH, BinaryOperator.CONTAINS)
 )
+_JUNCTIONS: Final = frozenset((BinaryOperator.AND, BinaryOperator.OR, BinaryOperator.XOR))
 _ARITHMETIC: Final = frozenset(
     (
         BinaryOperator.ADD,
@@ -213,8 +215,16 @@ class ExpressionCompiler:
         operand = None if expression.operand is None else self.compile(expression.operand)
         branches = [(self.compile(when), self.compile(then)) for when, then in expression.branches]
         default = self.compile(expression.default or Literal(None))
+        is_cheap = all(map(_is_cheap, walk_expressions(expression)))
 
-        def choose(run: Run, frame: Frame) -> Vector:
+        def choose_rows(run: Run, frame: Frame) -> Vector:
+            if is_cheap:
+                try:
+                    found = _choose_at_once(run, frame)
+                except CannotRun:  # perhaps for a row of which another branch counts
+                    found = None
+                if found is not None:
+                    return found
             rest = np.arange(frame.count, dtype=np.int32)
             part = frame
             parts = []
@@ -234,7 +244,32 @@ class ExpressionCompiler:
                 parts.append((rest, default(run, part)))
             return merge(parts, frame.count)
 
-        return choose
+        def _choose_at_once(run: Run, frame: Frame) -> Vector | None:
+            """PERF: half the time where all branches are cheap: no rows are picked."""
+            if not frame.count:
+                return None
+            subject = None if operand is None else operand(run, frame)
+            conditions = []
+            for when, _ in branches:
+                value = when(run, frame)
+                if subject is not None:
+                    value = compare(BinaryOperator.EQUAL, subject, value, frame.count)
+                conditions.append(read_truths(value, frame.count).true)
+            values = [then(run, frame) for _, then in branches]
+            return choose(conditions, [*values, default(run, frame)], frame.count)
+
+        return choose_rows
+
+
+def _is_cheap(expression: Expression) -> bool:
+    """Whether one operation on all rows takes little longer than one on some of them."""
+    match expression:
+        case Literal() | Parameter() | Variable() | Property() | Unary() | Case():
+            return True
+        case Binary(operator=operator):
+            return operator in MIRRORED or operator in _ARITHMETIC or operator in _JUNCTIONS
+        case _:
+            return False
 
 
 def find_path(expression: Expression) -> tuple[Expression, tuple[str, ...]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from twinframe.errors import TwinframeError
+from twinframe.runtime.heap import keep_blocks
 from twinframe.storage.base import GraphSession, GraphStore
 from twinframe_columns.catch_up import Changes, Outgrown, apply_changes, read_changes
 from twinframe_columns.layout import UnusableFile, read_projection
@@ -42,6 +43,9 @@ _PART: Final = 10
 
 _LONGEST_PAUSE: Final = 600.0
 """The most seconds until the next try, which double with each that fails."""
+
+_BYTES_A_ROW: Final = 16
+"""Of the arrays that a query makes."""
 
 _NICE: Final = 1
 _CLOSING: Final = 10.0
@@ -199,6 +203,7 @@ class ProjectionHolder:
         made = self._opened[1] if self._opened else 0
         if proof == projection.proof and (proof or made > self._began):
             self._projection, self._behind = projection, None
+            keep_blocks(_BYTES_A_ROW * projection.count)
         else:
             self._seconds = 0.0
 

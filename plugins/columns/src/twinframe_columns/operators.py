@@ -71,6 +71,8 @@ from twinframe_columns.weights import multiply
 _ROW: Final = " row"
 """The number of the row to which an optional match belongs."""
 
+_ZERO: Final = bytes(8)
+
 _PERCENTILES: Final = (AggregateKind.PERCENTILE_CONT, AggregateKind.PERCENTILE_DISC)
 
 
@@ -224,7 +226,9 @@ class PlanCompiler:
     def _build_groups(self, run: Run, frame: Frame) -> Groups:
         """Return the groups of an aggregate without keys, which are there without rows too."""
         if run.argument is None or not self._is_inner:
-            return Groups(1, np.zeros(frame.count, np.int64), np.zeros(1, np.int64))
+            # PERF: one zero for all rows: most aggregates of one group do not look at it.
+            members = np.ndarray((frame.count,), np.int64, _ZERO, strides=(0,))
+            return Groups(1, members, np.zeros(1, np.int64))
         return Groups(run.argument.count, read_index(frame), np.zeros(0, np.int64))
 
     def _compile_aggregate_call(

@@ -57,6 +57,7 @@ from twinframe_columns.problem import (
     find_nodes,
     find_pairs,
     find_types,
+    narrow_mutual,
 )
 from twinframe_columns.vectors import NULL, Entities, read_rows
 from twinframe_columns.weights import count_weighted
@@ -219,6 +220,7 @@ class PatternMatcher:
 
     def _solve(self, run: Run, problem: Problem, source: Frame, needed: frozenset[str]) -> Frame:
         """Match the parts that hang together one by one, and combine them."""
+        problem = narrow_mutual(run, problem)
         search = _Search(run, problem, Follower(run, problem.candidates, self._edge_tests))
         return search.solve(source, needed)
 
@@ -341,8 +343,10 @@ class _Search:
             if branch is not None and self._is_worth(frame, chosen, branch):
                 weights = weigh_branch(self.follower, chosen, end, branch)
                 own = weights[read_entity_rows(frame, origin)]
-                frame = weigh_rows(frame, own.astype(np.int64))
                 waiting = [each for each in waiting if each not in branch]
+                if not waiting and not kept and frame.weights is None:
+                    return build_count(int(own.sum()))
+                frame = weigh_rows(frame, own.astype(np.int64))
                 continue
             waiting.remove(chosen)
             frame = self.follower.cross(frame, chosen, is_kept=chosen.variable in kept)
@@ -356,13 +360,15 @@ class _Search:
         counts = [edges[name].count for each in branch for name in find_types(self.run, each)]
         origin, _ = find_ends(first, frame)
         rows = read_entity_rows(frame, origin)
-        degree = sum(
-            sample_degree(edges[name], rows, outgoing=outgoing)
+        ways = [
+            (edges[name], outgoing)
             for name in find_types(self.run, first)
             for outgoing in find_directions(first, origin)
-        )
-        # PERF: one relationship for each row is followed by one look-up.
-        worth = _WORTH_WEIGHING if degree > 1 else min(1, _WORTH_WEIGHING)
+        ]
+        degree = sum(sample_degree(one, rows, outgoing=outgoing) for one, outgoing in ways)
+        # PERF: one relationship at most for each row is followed by one look-up.
+        is_only = all(one.find_only(outgoing=outgoing) is not None for one, outgoing in ways)
+        worth = min(1, _WORTH_WEIGHING) if is_only else _WORTH_WEIGHING
         return frame.count * max(1.0, degree) * worth > sum(counts)
 
     # --- estimates ----------------------------------------------------------------------------

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Final
 
 from twinframe.query.algebra import Direction, RelationshipPattern
 from twinframe_columns.candidates import Candidates
 from twinframe_columns.expressions import Condition, Evaluate
 from twinframe_columns.frame import Frame, Run
 from twinframe_columns.vectors import Truths
+
+_FEW: Final = 4
+"""So many times fewer twins than candidates are worth to start from."""
 
 Pair = frozenset[str]
 """Two relationships that could be one, which a match uses only once."""
@@ -209,3 +213,30 @@ def _may_coincide(
     if b == c or a == d:  # a chain: only a loop is both
         return any(run.projection.edges[name].has_loops for name in types)
     return True
+
+
+# --- there and back -------------------------------------------------------------------------------
+
+
+def narrow_mutual(run: Run, problem: Problem) -> Problem:
+    """Return the problem without candidates that lack a relationship to a twin and one back, where
+    it asks for both.
+
+    PERF: of most names few twins have both, where it takes long to look for them from all.
+    """
+    candidates = dict(problem.candidates)
+    for one, other in combinations(problem.relationships, 2):
+        if Direction.BOTH in (one.direction, other.direction) or one.length or other.length:
+            continue
+        if orient(one) != orient(other)[::-1]:
+            continue
+        types = find_types(run, one)
+        if len(types) != 1 or types != find_types(run, other):
+            continue
+        mutual = run.projection.edges[types[0]].find_mutual()
+        if mutual is None:
+            continue
+        for name in orient(one):
+            if len(mutual) * _FEW < candidates[name].labelled:
+                candidates[name] = candidates[name].keep(mutual)
+    return replace(problem, candidates=candidates)

@@ -28,6 +28,7 @@ _WORN_PART: Final = 50
 _MANY_CHANGES: Final = 20_000
 _CHANGED_PART: Final = 2
 _MOST_TIMES: Final = 10
+_NONE: Final[Rows] = np.empty(0, np.int32)
 
 
 @dataclass
@@ -121,14 +122,20 @@ class Projection:
                 return slice(0, self.count)
             return np.flatnonzero(self.numbers[: self.count] >= 0).astype(np.int32)
         ranges = self._join_ranges(models)
-        late = self.numbers[self.filed : self.count]
-        late = (np.flatnonzero(np.isin(late, models)) + self.filed).astype(np.int32)
+        late = self._find_late(models)
         if len(ranges) == 1 and not len(late) and not self._has_deleted(*ranges[0]):
             return slice(*ranges[0])
         rows = np.concatenate(
             (*(np.arange(low, high, dtype=np.int32) for low, high in ranges), late)
         )
         return rows[self.numbers[rows] >= 0] if self.deleted else rows
+
+    def _find_late(self, models: Sequence[int]) -> Rows:
+        """Return the rows of the twins of these model numbers behind the filed ones."""
+        if self.count == self.filed:
+            return _NONE
+        late = self.numbers[self.filed : self.count]
+        return (np.flatnonzero(np.isin(late, models)) + self.filed).astype(np.int32)
 
     def select_models(self, labels: LabelExpression | None) -> Sequence[int] | None:
         """Return the numbers of the models whose twins satisfy the labels; None: those of all."""
