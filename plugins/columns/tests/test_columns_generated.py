@@ -39,6 +39,7 @@ PATTERNS = (
     *("(a)-[r:has]->(b), (a)-[q:has]->(c), (a)-[p:has]->(d)", "(a {x: 1})-[r {w: 1}]->(c)"),
     *("(a)-[:has*1..3]->(c)", "(a)-[:has*0..2]-(c)", "(a)-[:has*2]->(b)-[r:feeds]->(c)"),
     *("(a), (c)", "(a:Room), (b)-[r]->(c)", "(c)-[r:isPartOf]->(b)-[q:isPartOf]->(a)"),
+    *("(a)-[r:has]->(c)-[q:has]->(a)", "(a)-[r:has]->(b)-[q:has]->(c)-[p:has]->(d)"),
 )
 CONDITIONS = (
     *("a <> c", "NOT a = c", "a.$dtId <> c.$dtId", "a.x > c.x", "a.s = c.s", "a.x = c.y"),
@@ -66,6 +67,8 @@ CONDITIONS = (
     *("toLower(a.s) CONTAINS 'b'", "left(a.s, 1) = 'a'", "substring(c.s, 1, 1) < 'b'"),
     *("replace(a.s, 'a', 'bb') STARTS WITH 'bb'", "right(c.s, 1) IN ['a', 'é']"),
     *("a.s + c.s STARTS WITH 'ab'", "a.x ^ 2 > 1", "sqrt(a.x) < 2", "c.s =~ '(?i).*B.*'"),
+    *("CASE a.x WHEN 1 THEN c.x > 1 WHEN c.x THEN true ELSE a.flag END",),
+    *("CASE WHEN a.flag THEN a.x WHEN c.x > 1 THEN -c.y ELSE 0.5 END > 1",),
     *("toUpper(a.s) <> toUpper(c.s)", "size(a.s + 'x') > 2", "left(a.x, 1) = 'a'"),
 )
 RETURNS = (
@@ -92,6 +95,10 @@ RETURNS = (
     *("reverse([a.x, c.s]) AS l, last(tail([a.x, c.s])) AS v", "[a.x, c.x][size(a.s)] AS v"),
     *("a.$dtId AS i, size([(a)-[:has]->(z) WHERE z.x > c.x | z.s]) AS n", "collect(null) AS l"),
     *("labels(a) AS l, count(*) AS n", "a.s + c.s AS v, log(a.x) AS l", "avg(exp(c.x)) AS e"),
+    *("sum(CASE WHEN a.flag THEN 1 ELSE 0 END) AS n", "avg(CASE WHEN c.x > 1 THEN a.x END) AS v"),
+    *("CASE WHEN a.x > 1 THEN 'much' WHEN c.flag THEN 'some' END AS k, count(*) AS n",),
+    *("CASE WHEN c.flag THEN a.x WHEN a.y > 0 THEN -c.y ELSE 0.5 END AS v, a.s AS s",),
+    *("CASE a.s WHEN 'a' THEN 1 WHEN c.s THEN 2.5 ELSE null END AS v", "sum(a.x + c.x * 2) AS v"),
     *("toUpper(a.s) AS u, count(*) AS n", "left(a.s, 1) AS u, min(toLower(c.s)) AS l"),
     *("a.s + 'x' AS v, reverse(c.s) AS r ORDER BY v, r LIMIT 50", "DISTINCT trim(a.s) AS t"),
 )
@@ -165,8 +172,13 @@ SETTINGS = {
         "grouping._PART": 1,
         "counting._FEW": 0,
         "patterns._WORTH_COUNTING": 0,
+        "problem._FEW": 0,
     },
-    "never by weights": {"patterns._WORTH_WEIGHING": -1, "counting._MOST_SPLITS": 0},
+    "never by weights": {
+        "patterns._WORTH_WEIGHING": -1,
+        "counting._MOST_SPLITS": 0,
+        "branches._MOST": 0,
+    },
 }
 
 

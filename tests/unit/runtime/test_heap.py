@@ -46,3 +46,33 @@ def test_memory_is_given_back_after_a_peak_at_which_some_was_returned() -> None:
 
 def test_memory_in_use_is_not_looked_through_for_what_is_free() -> None:
     measure("assert not heap.is_due()")
+
+
+REUSE = """
+import resource
+from twinframe.runtime.heap import keep_blocks, set_up_heap
+
+set_up_heap()
+KEEP
+bytearray(1_000_000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(200):
+    bytearray(1_000_000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def count_faults(keep: str) -> int:
+    """Pages that the system had to clear for 200 blocks, one after the other."""
+    program = REUSE.replace("KEEP", keep)
+    return int(run_program([sys.executable, "-c", program], capture_output=True, check=True).stdout)
+
+
+def test_blocks_that_are_kept_are_used_again() -> None:
+    assert count_faults("") > 200 * 100
+    assert count_faults("keep_blocks(2_000_000)") < 1_000
+
+
+def test_keeping_smaller_blocks_changes_nothing() -> None:
+    assert count_faults("keep_blocks(2_000_000); keep_blocks(300_000)") < 1_000
+    assert count_faults("keep_blocks(10_000)") > 200 * 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -103,6 +103,13 @@ class PatternMatcher:
                 self._add_condition(equality, is_own=part.variable in self._walks)
         for each in find_conjuncts(predicate):
             self._add_condition(each)
+        self._is_one_node = (
+            len(self._nodes) == 1
+            and not self._relationships
+            and not self._conditions
+            and not self._paths
+            and not bound
+        )
 
     def _add_condition(self, expression: Expression, *, is_own: bool = False) -> None:
         """Compile a condition; `is_own`: on each relationship of a walk."""
@@ -183,6 +190,8 @@ class PatternMatcher:
         return self._match(run, source, needed)
 
     def _match(self, run: Run, source: Frame, needed: frozenset[str]) -> Frame:
+        if self._is_one_node and source.count == 1 and not source.variables:
+            return self._list_node(run, source, needed)
         candidates = self._find_candidates(run, source)
         pairs = find_pairs(run, self._relationships, lambda a, b: self._may_be_one(run, a, b))
         walked = tuple(pair for pair in pairs if pair & self._walks)
@@ -201,6 +210,15 @@ class PatternMatcher:
             if counter.can_count(problem):
                 return build_count(counter.count(problem, source))
         return self._solve(run, problem, source, needed)
+
+    def _list_node(self, run: Run, source: Frame, needed: frozenset[str]) -> Frame:
+        """PERF: most questions have one node, for which nothing is to be planned."""
+        ((name, node),) = self._nodes.items()
+        candidates = Candidates(run, node, self._node_tests[name])
+        run.reader.check_deadline()
+        if name in needed:
+            return _add_node(source, name, candidates)
+        return build_count(count_frame(source) * len(candidates))
 
     def _find_candidates(self, run: Run, source: Frame) -> dict[str, Candidates]:
         """Return those of each node. PERF: a few twins of one node lead to few of all others."""
@@ -256,6 +274,8 @@ class _Search:
     run: Run
     problem: Problem
     follower: Follower
+    counts: dict[str, int] = field(default_factory=dict)
+    """How many relationships each of the pattern may be."""
 
     def solve(self, source: Frame, needed: frozenset[str]) -> Frame:
         """Return the matches."""
@@ -406,8 +426,11 @@ class _Search:
         origin, reached = relationship.left, relationship.right
         if origin not in known:
             origin, reached = reached, origin
-        edges = self.run.projection.edges
-        count = sum(edges[name].count for name in find_types(self.run, relationship))
+        count = self.counts.get(relationship.variable)
+        if count is None:
+            edges = self.run.projection.edges
+            count = sum(edges[name].count for name in find_types(self.run, relationship))
+            self.counts[relationship.variable] = count
         if relationship.direction is Direction.BOTH:
             count *= 2
         candidates = self.problem.candidates
@@ -493,7 +516,7 @@ def _find_kept(
 def drop(frame: Frame, kept: frozenset[str]) -> Frame:
     """Drop what is needed no more, and count equal twins where they alone are left."""
     variables = {name: one for name, one in frame.variables.items() if name in kept}
-    frame = replace(frame, variables=variables)
+    frame = Frame(frame.count, variables, frame.weights)
     if not variables:
         return build_count(count_frame(frame))
     if len(variables) != 1 or frame.count < _WORTH_COUNTING:
