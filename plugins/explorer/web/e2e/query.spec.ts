@@ -346,6 +346,8 @@ test("the plan is drawn, with the statement that the store runs", async ({ page,
   await takeScreenshot(page, "plan");
   await page.getByRole("radio", { name: "Text" }).click();
   await expect(page.getByLabel("Plan as text")).toContainText("Match");
+  await page.getByRole("button", { name: "Profile" }).click();
+  await expect(page.getByLabel("Plan as text")).toContainText(/Match\s+\[\d+ rows, /);
   await page.getByRole("tab", { name: "Table" }).click();
   await expect(page.getByText("408 rows")).toBeVisible();
   expect(problems).toEqual([]);

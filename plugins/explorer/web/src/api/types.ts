@@ -57,12 +57,16 @@ export interface QueryWarning {
   suggestion?: string | null;
 }
 
-/** The one row that a query answers which begins with EXPLAIN. */
+/** The one row that a query answers which begins with EXPLAIN, or with PROFILE. */
 export interface Explanation extends JsonObject {
   /** The plan as indented text. */
   plan: string;
   pushed: PushedPart[];
   operators: PlanOperator[];
+  /** Of PROFILE: what answered, the rows of the whole run, and how long it took. */
+  engine?: string;
+  rows?: number;
+  milliseconds?: number;
 }
 
 /** A part of a plan that the store runs itself, and what it is given for it (SQL, SPARQL). */
@@ -84,6 +88,11 @@ export interface PlanOperator extends JsonObject {
   children: number[];
   /** The index in `pushed` of the part that runs it; null where the evaluator does. */
   part: number | null;
+  /** Of PROFILE, null where they are unknown; the time is that of all below it, too. */
+  rows?: number | null;
+  milliseconds?: number | null;
+  /** Why they are unknown, or how else than in the run they were found. */
+  note?: string | null;
 }
 
 /** The words of both query languages, for completion: `language.json` beside the page. */

@@ -1,4 +1,4 @@
-import { Link2, ListTree, Play, Square } from "lucide-react";
+import { Link2, ListTree, Play, Square, Timer } from "lucide-react";
 import { Button, Group, Toolbar } from "react-aria-components";
 
 import { ROUTES_BASE, routeOf } from "../app/addresses";
@@ -19,13 +19,14 @@ import { useQueries } from "./store";
 interface Props {
   onRun(): void;
   onExplain(): void;
+  onProfile(): void;
   samples: Sample[];
 }
 
 const MODIFIER = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl";
 
 /** What one does with a query. */
-export function QueryToolbar({ onRun, onExplain, samples }: Props) {
+export function QueryToolbar({ onRun, onExplain, onProfile, samples }: Props) {
   const empty = useQueries((state) => state.text.trim() === "");
   const busy = useResults((state) => state.activity === "running");
   const inspectorOpen = usePreferences((state) => state.inspectorOpen);
@@ -48,6 +49,11 @@ export function QueryToolbar({ onRun, onExplain, samples }: Props) {
         <Button className="button" onPress={onExplain} isDisabled={empty || busy}>
           <ListTree size={14} aria-hidden /> Explain
         </Button>
+        {!narrow && (
+          <Button className="button" onPress={onProfile} isDisabled={empty || busy}>
+            <Timer size={14} aria-hidden /> Profile
+          </Button>
+        )}
       </Group>
       <Group className="query-group query-group-end" aria-label="Keep and share">
         {narrow && <FindTwinButton className="button" />}

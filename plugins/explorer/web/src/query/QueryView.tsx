@@ -39,7 +39,7 @@ export default function QueryView() {
   const running = useResults((state) => state.activity === "running");
   const check = useCheck(text, read.value, running);
   const diagnostics = useDiagnostics(text, check.finding);
-  const { run, explain } = useRun();
+  const { run, explain, profile } = useRun();
   const known = useMemo(
     () => ({ schema, words, parameters: Object.keys(read.value ?? {}) }),
     [schema, words, read],
@@ -49,7 +49,7 @@ export default function QueryView() {
   useEffect(() => hearOtherTabs(), []);
   return (
     <section className="query" aria-label="Query">
-      <QueryToolbar onRun={run} onExplain={explain} samples={samples} />
+      <QueryToolbar onRun={run} onExplain={explain} onProfile={profile} samples={samples} />
       <Split
         above={
           <>

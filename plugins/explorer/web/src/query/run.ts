@@ -4,7 +4,7 @@ import { isExplanation, readExplained } from "../results/explain/plan";
 import { forgetGone } from "../results/gone";
 import { beginSince } from "../results/since";
 import { NO_RESULT, useResults } from "../results/store";
-import { isExplain } from "./tokens";
+import { askForPlan, asksForPlan } from "./tokens";
 
 /** Rows of a page. PERF: enough for a screen at once, so that the first rows come soon. */
 export const PAGE_SIZE = 500;
@@ -36,12 +36,12 @@ export function cancelQuery(): void {
 }
 
 /**
- * Asks for the first page, or for the plan where the text says EXPLAIN. Ends what ran before. The
+ * Asks for the first page, or for the plan where the text says EXPLAIN or PROFILE. Ends what ran before. The
  * rows that there are stay until others come.
  */
 export async function runQuery(question: Question): Promise<Outcome | null> {
   const { graph, graphId, text, parameters } = question;
-  const explains = isExplain(text);
+  const explains = asksForPlan(text);
   const { view, set, rows } = useResults.getState();
   const controller = begin();
   const shown = view === "plan" && !explains ? "table" : view;
@@ -85,17 +85,14 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
   }
 }
 
-/** What goes in front of a text to ask for its plan: on a line of its own, so columns stay. */
-export const EXPLAIN_PREFIX = "EXPLAIN\n";
-
-/** The text that asks for the plan of `text`. */
-export function explainText(text: string): string {
-  return isExplain(text) ? text : EXPLAIN_PREFIX + text;
-}
-
 /** The plan of a text, beside the rows that are there. */
 export function explainQuery(question: Question): Promise<Outcome | null> {
-  return runQuery({ ...question, text: explainText(question.text) });
+  return runQuery({ ...question, text: askForPlan(question.text, "EXPLAIN") });
+}
+
+/** The plan of a text with what a run of it took. */
+export function profileQuery(question: Question): Promise<Outcome | null> {
+  return runQuery({ ...question, text: askForPlan(question.text, "PROFILE") });
 }
 
 /** Asks for the next page, or for all pages up to the limit of rows. */
@@ -154,7 +151,7 @@ function rowsOf(page: QueryPage) {
 
 function planOf(page: QueryPage, text: string) {
   const [row] = page.value;
-  if (!isExplanation(row)) throw new Error("The service answered EXPLAIN without a plan.");
+  if (!isExplanation(row)) throw new Error("The service answered without a plan.");
   return { explained: readExplained(row, text, page.milliseconds), view: "plan" as const };
 }
 

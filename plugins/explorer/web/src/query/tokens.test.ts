@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { detectLanguage, isExplain, tokenize, type QueryLanguage } from "./tokens";
+import { askForPlan, asksForPlan, detectLanguage, tokenize, type QueryLanguage } from "./tokens";
 
 function kinds(text: string, language: QueryLanguage = "cypher"): string[] {
   return tokenize(text, language)
@@ -96,8 +96,17 @@ test("the language is told by the first word", () => {
   expect(detectLanguage("/* a\nb */ explain SELECT 1")).toBe("adt");
   expect(detectLanguage("selection")).toBe("cypher");
   expect(detectLanguage("")).toBe("cypher");
-  expect(isExplain("// x\n explain MATCH")).toBe(true);
-  expect(isExplain("explained")).toBe(false);
+  expect(detectLanguage("PROFILE SELECT 1")).toBe("adt");
+  expect(asksForPlan("// x\n explain MATCH")).toBe(true);
+  expect(asksForPlan("profile MATCH")).toBe(true);
+  expect(asksForPlan("explained")).toBe(false);
+});
+
+test("a text asks for its plan by one word, whatever stands there, and its columns stay", () => {
+  expect(askForPlan("MATCH (n)", "PROFILE")).toBe("PROFILE\nMATCH (n)");
+  expect(askForPlan("/* PROFILE */ profile\n MATCH (n)", "EXPLAIN")).toBe(
+    "/* PROFILE */ EXPLAIN\n MATCH (n)",
+  );
 });
 
 test("the pieces of any text, put together, are the text, and each moves on", () => {

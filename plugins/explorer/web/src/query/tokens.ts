@@ -33,14 +33,14 @@ const KEYWORDS: Record<QueryLanguage, ReadonlySet<string>> = {
     (
       "ALL ALLSHORTESTPATHS AND ANY AS ASC ASCENDING BY CALL CASE CONTAINS COLLECT COUNT DESC " +
       "DESCENDING DISTINCT ELSE END ENDS EXISTS EXPLAIN FALSE IN IS LIMIT MATCH NONE NOT NULL " +
-      "OPTIONAL OR ORDER REDUCE RETURN SHORTESTPATH SINGLE SKIP STARTS THEN TRUE UNION UNWIND " +
+      "OPTIONAL OR ORDER PROFILE REDUCE RETURN SHORTESTPATH SINGLE SKIP STARTS THEN TRUE UNION UNWIND " +
       "WHEN WHERE WITH XOR"
     ).split(" "),
   ),
   adt: new Set(
     (
       "AND AS ASC BY DESC DIGITALTWINS DISTINCT EXPLAIN FALSE FROM GROUP IN JOIN MATCH NIN NOT " +
-      "NULL OR ORDER RELATED RELATIONSHIPS SELECT TOP TRUE WHERE"
+      "NULL OR ORDER PROFILE RELATED RELATIONSHIPS SELECT TOP TRUE WHERE"
     ).split(" "),
   ),
 };
@@ -196,14 +196,27 @@ export function tokenize(text: string, language: QueryLanguage): Token[] {
 }
 
 const FIRST_WORD =
-  /^(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*(?:EXPLAIN\b(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*)?(\w*)/i;
+  /^(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*(?:(?:EXPLAIN|PROFILE)\b(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*)?(\w*)/i;
 
 /** As the service does it: by the first word alone. */
 export function detectLanguage(text: string): QueryLanguage {
   return FIRST_WORD.exec(text)?.[1]?.toUpperCase() === "SELECT" ? "adt" : "cypher";
 }
 
+const PLAN_WORD = /^((?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*)(?:EXPLAIN|PROFILE)\b/i;
+
 /** Whether the text asks for the plan instead of rows. */
-export function isExplain(text: string): boolean {
-  return /^(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*EXPLAIN\b/i.test(text);
+export function asksForPlan(text: string): boolean {
+  return PLAN_WORD.test(text);
+}
+
+/** What asks for the plan of a text: without a run of it, or with one. */
+export type PlanWord = "EXPLAIN" | "PROFILE";
+
+/**
+ * The text that asks for its plan by this word. A word that stands there is replaced: both are as
+ * long. Otherwise it comes on a line of its own, so columns stay.
+ */
+export function askForPlan(text: string, word: PlanWord): string {
+  return asksForPlan(text) ? text.replace(PLAN_WORD, `$1${word}`) : `${word}\n${text}`;
 }

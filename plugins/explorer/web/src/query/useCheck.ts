@@ -6,8 +6,7 @@ import { renderJson } from "../api/json";
 import type { JsonObject } from "../api/types";
 import { useSession } from "../session/session";
 import type { Finding } from "./diagnostics";
-import { EXPLAIN_PREFIX, explainText } from "./run";
-import { isExplain } from "./tokens";
+import { askForPlan } from "./tokens";
 
 const PAUSE_MILLISECONDS = 450;
 
@@ -31,8 +30,8 @@ export function useCheck(text: string, parameters: JsonObject | null, running: b
     // NOTE: keys of queries hold no bigint.
     queryKey: ["check", graphId, settled, parameters && renderJson(parameters)],
     queryFn: async ({ signal }): Promise<Finding> => {
-      const sent = explainText(settled);
-      const prefix = isExplain(settled) ? 0 : EXPLAIN_PREFIX.length;
+      const sent = askForPlan(settled, "EXPLAIN");
+      const prefix = sent.length - settled.length;
       try {
         const page = await graph.query(sent, { parameters: parameters ?? {}, signal });
         return { text: sent, prefix, error: null, warnings: page.warnings };

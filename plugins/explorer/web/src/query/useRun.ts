@@ -6,11 +6,11 @@ import { useNotices } from "../app/notices";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
 import { readParameters } from "./parameters";
-import { explainQuery, runQuery } from "./run";
+import { explainQuery, profileQuery, runQuery } from "./run";
 import { LONGEST_LINK, renderLink } from "./share";
 import { useQueries } from "./store";
 
-/** Run or explain what is written; what was run is in the address and in the history. */
+/** Run, explain or profile what is written; what was run is in the address and in the history. */
 export function useRun() {
   const { graph, graphId } = useSession();
   const [, navigate] = useLocation();
@@ -24,7 +24,7 @@ export function useRun() {
         return;
       }
       const { view } = useResults.getState();
-      const shown = how === explainQuery ? "plan" : view === "plan" ? "table" : view;
+      const shown = how !== runQuery ? "plan" : view === "plan" ? "table" : view;
       const link = renderLink({ text, parameters, view: shown });
       const kept = link.length <= LONGEST_LINK ? link : "";
       navigate(routeOf(graphId, "query") + kept, { replace: true });
@@ -35,5 +35,6 @@ export function useRun() {
   );
   const run = useCallback(() => void ask(runQuery), [ask]);
   const explain = useCallback(() => void ask(explainQuery), [ask]);
-  return { run, explain };
+  const profile = useCallback(() => void ask(profileQuery), [ask]);
+  return { run, explain, profile };
 }

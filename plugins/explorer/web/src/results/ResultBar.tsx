@@ -30,7 +30,7 @@ export function ResultBar({ written, spread, onSpread }: Props) {
         {activity === "running" ? (
           <Elapsed />
         ) : view === "plan" && explained !== null ? (
-          `Planned in ${time(explained.milliseconds)}`
+          `${explained.run === undefined ? "Planned" : "Profiled"} in ${time(explained.milliseconds)}`
         ) : (
           <Facts written={written} />
         )}

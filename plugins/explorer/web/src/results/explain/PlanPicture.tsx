@@ -67,12 +67,17 @@ function Operator({ card }: { card: Card }) {
       transform={`translate(${x} ${y})`}
       data-part={node.part === null ? "none" : node.part % 4}
     >
-      <title>{[node.operator, ...node.arguments].join("\n")}</title>
+      <title>{[node.operator, ...node.arguments, node.note ?? ""].join("\n").trim()}</title>
       <rect width={CARD_WIDTH} height={height} rx={6} />
       <rect className="plan-edge-mark" width={4} height={height} rx={2} />
       <text x={14} y={20} className="plan-operator">
         {node.operator}
       </text>
+      {node.figures !== undefined && (
+        <text x={CARD_WIDTH - 12} y={20} textAnchor="end" className="plan-line">
+          {node.figures}
+        </text>
+      )}
       {lines.map((line, at) => (
         <text key={at} x={14} y={40 + at * 16} className="plan-line">
           {line}

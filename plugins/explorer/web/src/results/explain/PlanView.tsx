@@ -13,7 +13,7 @@ import { STATEMENT } from "./statement";
 /** How the service would run a query: its operators, and what it gives the store to run. */
 export default function PlanView({ explained }: { explained: Explained }) {
   const [shown, setShown] = useState<ReadonlySet<Key>>(new Set(["picture"]));
-  const { pushed, root, text } = explained;
+  const { pushed, root, run, text } = explained;
   const operators = listOperators(root);
   const summary = summarize(operators, pushed.length);
   return (
@@ -35,6 +35,7 @@ export default function PlanView({ explained }: { explained: Explained }) {
             </ToggleButton>
           </ToggleButtonGroup>
           <span className="muted">{summary}</span>
+          {run !== undefined && <strong>{run}</strong>}
         </div>
         {shown.has("picture") ? (
           <PlanPicture root={root} pushed={pushed} />

@@ -54,6 +54,26 @@ test("the flat list becomes a tree with the parts that run each operator", () =>
   ]);
 });
 
+test("what a run did stands with the operators and the whole", () => {
+  const operators = OPERATORS.map((one, at) => ({
+    ...one,
+    rows: at === 0 ? 1200 : one.part,
+    milliseconds: at === 0 ? 0.0421 : one.part === null ? null : 1234.567,
+    note: at === 1 ? "Unknown." : null,
+  }));
+  const ran = { ...ROW, operators, engine: "sqlite", rows: 1200, milliseconds: 2 };
+  const { root, run } = readExplained(ran, "PROFILE x", 3);
+  expect(run).toBe("1,200 rows · 2 ms by sqlite");
+  expect(listOperators(root).map(({ figures, note }) => [figures, note])).toEqual([
+    ["1,200 rows · 0.0421 ms", undefined],
+    ["? rows", "Unknown."],
+    ["0 rows · 1,230 ms", undefined],
+    ["0 rows · 1,230 ms", undefined],
+    ["1 row · 1,230 ms", undefined],
+  ]);
+  expect(readExplained(ROW, "EXPLAIN x", 3).run).toBeUndefined();
+});
+
 test("a list that is no tree still ends", () => {
   const operator = fc.record({
     operator: fc.string(),

@@ -7,6 +7,9 @@ export interface PlanNode {
   arguments: string[];
   /** The index of the part that runs it; null where the evaluator does. */
   part: number | null;
+  /** What it did in the run, such as `12 rows · 0.3 ms`, and what is to be known of that. */
+  figures?: string;
+  note?: string;
   children: PlanNode[];
 }
 
@@ -18,9 +21,11 @@ export interface Explained {
   pushed: PushedPart[];
   root: PlanNode;
   milliseconds: number;
+  /** What the run did, and by which engine; nothing where there was none. */
+  run?: string;
 }
 
-/** Whether a row is the one that EXPLAIN answers. */
+/** Whether a row is the one that EXPLAIN or PROFILE answers. */
 export function isExplanation(row: JsonObject | undefined): row is Explanation {
   return (
     row !== undefined &&
@@ -32,7 +37,17 @@ export function isExplanation(row: JsonObject | undefined): row is Explanation {
 
 /** The plan of an explanation. Its operators come flat; a plan whose root is missing is empty. */
 export function readExplained(row: Explanation, query: string, milliseconds: number): Explained {
-  return { query, text: row.plan, pushed: row.pushed, root: readTree(row.operators), milliseconds };
+  const { plan: text, pushed, operators, engine, rows } = row;
+  const explained = { query, text, pushed, root: readTree(operators), milliseconds };
+  if (engine === undefined || rows === undefined) return explained;
+  return { ...explained, run: `${renderFigures(rows, row.milliseconds)} by ${engine}` };
+}
+
+function renderFigures(rows: number | null, milliseconds: number | null = null): string {
+  const count =
+    rows === null ? "? rows" : `${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}`;
+  if (milliseconds === null) return count;
+  return `${count} · ${milliseconds.toLocaleString("en", { maximumSignificantDigits: 3 })} ms`;
 }
 
 /** The tree of a flat list. An operator stands in it once, whatever the list says. */
@@ -41,6 +56,8 @@ export function readTree(operators: readonly PlanOperator[]): PlanNode {
     operator: one.operator,
     arguments: one.arguments === "" ? [] : one.arguments.split("\n"),
     part: one.part,
+    ...(one.rows === undefined ? {} : { figures: renderFigures(one.rows, one.milliseconds) }),
+    ...(one.note == null ? {} : { note: one.note }),
     children: [],
   }));
   const placed = new Set([0]);
