@@ -16,8 +16,8 @@ RUNAWAYS = {
     "the store": "MATCH (a), (b), (c), (d), (e), (f) WHERE a.value + b.value < -1 RETURN count(*)",
     "the evaluator": "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y "
     "WITH x, y WHERE sin(x) + y < -9 RETURN count(*)",
-    "a profile": "PROFILE MATCH (a), (b), (c), (d), (e), (f) WHERE a.value < -1 RETURN b.value",
 }
+RUNAWAYS["a profile"] = f"PROFILE {RUNAWAYS['the store']}"
 COUNT = {"query": "MATCH (c:Counter) RETURN count(*) AS n"}
 
 
