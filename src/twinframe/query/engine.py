@@ -147,6 +147,10 @@ class QueryEngine(ABC):
     name: str
     typed_name: str | None = None
     """What EXPLAIN calls the engine that `compile_typed` compiles for."""
+    shares_plans: bool = False
+    """Whether a run with a parameter is as fast as one with a literal in its place, so that texts
+    that differ only in literals may share a plan.
+    """
 
     @abstractmethod
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:

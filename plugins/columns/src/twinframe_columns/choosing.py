@@ -270,6 +270,7 @@ class ChoosingEngine(QueryEngine):
 
     def __init__(self, engine: QueryEngine, holder: ProjectionHolder) -> None:
         self.name = engine.name
+        self.shares_plans = engine.shares_plans
         self._engine = engine
         self._holder = holder
 

@@ -26,7 +26,7 @@ from twinframe.errors import (
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.paging import Continuation, PageSizes, TokenSigner
 from twinframe.graph.queries.names import QueryWarning
-from twinframe.graph.queries.plans import Plan, QueryPlans
+from twinframe.graph.queries.plans import Found, Plan, QueryPlans
 from twinframe.graph.queries.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
 from twinframe.graph.queries.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.queries.watch import QueryWatch
@@ -104,10 +104,11 @@ _Publish: TypeAlias = Callable[[_Answer], None]
 class _Request:
     """The request for a page of `size` rows, of at most `bytes` but for the first one.
 
-    `watch` is None where there are no instruments.
+    `values` are those with which the plan runs. `watch` is None where there are no instruments.
     """
 
     position: _Position
+    values: Mapping[str, Value]
     size: int
     bytes: int
     limits: Limits
@@ -152,23 +153,23 @@ class Queries:
         signer, values = self._context.signer, _build_values(parameters)
         if signer is None or not is_small(text, values):
             return None
-        plan = self._plans.find(text, values)
+        found = self._plans.find(text, values)
         if (
-            plan is None
-            or not plan.is_short
+            found is None
+            or not found.plan.is_short
             or self._context.settings.query.timeout <= SHORT_SECONDS
         ):
             return None
         started = time.perf_counter()
         size = self._sizes.build(page_size)
-        position = _Position(text, parameters)
-        request = _Request(position, size, self._sizes.bytes, _SHORT_LIMITS)
+        position, plan = _Position(text, parameters), found.plan
+        request = _Request(position, found.values, size, self._sizes.bytes, _SHORT_LIMITS)
         answer = self._run_short(request, plan)
         if answer is None:
             return None
         page = _build_page(answer, signer, size)
-        found = self._instruments
-        if found is not None and time.perf_counter() - started >= found.least_query:
+        told = self._instruments
+        if told is not None and time.perf_counter() - started >= told.least_query:
             watch = QueryWatch(text, started)
             watch.begin_run(plan, started)
             self._note(watch, page)
@@ -277,16 +278,17 @@ class Queries:
         limits = Limits(
             settings.max_rows, deadline, settings.max_hops, Meter(), settings.max_bytes, memory
         )
-        request = _Request(position, size, self._sizes.bytes, limits, watch)
         text, values = position.text, position.values
-        plan = self._plans.find(text, values) if is_small(text, values) else None
-        if plan is not None and plan.is_short and settings.timeout > SHORT_SECONDS:
-            answer = self._run_short(request, plan)
+        request = _Request(position, values, size, self._sizes.bytes, limits, watch)
+        found = self._plans.find(text, values) if is_small(text, values) else None
+        if found is not None and found.plan.is_short and settings.timeout > SHORT_SECONDS:
+            request.values = found.values
+            answer = self._run_short(request, found.plan)
             if answer is not None:
                 return answer
 
         def take(session: GraphSession, publish: _Publish) -> _Answer:
-            return self._take(session, request, plan, publish)
+            return self._take(session, request, found, publish)
 
         return await self._context.runner.scan_early(take, settings.timeout)
 
@@ -315,21 +317,22 @@ class Queries:
     # --- in a thread --------------------------------------------------------------------------
 
     def _take(
-        self, session: GraphSession, request: _Request, found: Plan | None, publish: _Publish
+        self, session: GraphSession, request: _Request, found: Found | None, publish: _Publish
     ) -> _Answer:
         """Return the page by the engine's plan, or on `CannotRun` by the evaluator's."""
         position, watch = request.position, request.watch
         session.watch_memory(self._context.memory.look)
         if watch is not None:
             watch.begin_compile()
-        plan = self._plans.open(session, position.text, position.values, found)
+        plan, request.values = self._plans.open(session, position.text, position.values, found)
         if watch is not None:
             watch.begin_run(plan)
         start = time.thread_time()
         try:
             answer = self._take_page(session, request, plan, publish)
         except CannotRun:
-            plan = self._plans.give_up(plan, position.values)
+            plan = self._plans.give_up(plan, position.text, position.values)
+            request.values = position.values
             if watch is not None:
                 watch.begin_run(plan)
             return self._take_page(session, request, plan, publish)
@@ -369,7 +372,7 @@ class Queries:
             with writer:
                 self._write_rows(writer, rows)
         except CannotRun:
-            self._plans.give_up(plan, request.position.values)
+            self._plans.give_up(plan, request.position.text, request.position.values)
         except OSError as error:
             _log.warning("A result could not be kept for its next pages: %s", error)
 
@@ -447,7 +450,7 @@ def _run_plan(
             "The rows of this query have no key to go on behind. Run the query again."
         )
     return execution.run_json(
-        session, position.values, request.limits, after=position.after, limit=limit
+        session, request.values, request.limits, after=position.after, limit=limit
     )
 
 

@@ -50,6 +50,8 @@ class Execution(ABC):
     query: Query
     parts: tuple[PushedPart, ...]
     is_whole: bool = False
+    points_into_text: bool = True
+    """Whether errors of a run name places in the text of the query."""
     declined_by: Mapping[str, str] = MappingProxyType({})
     """The engines that declined the whole query before it was split, each with the reason."""
     short_seconds: float = CompiledQuery.short_seconds
@@ -98,6 +100,7 @@ class WholeExecution(Execution):
     """The store runs the whole query."""
 
     is_whole = True
+    points_into_text = False
 
     def __init__(self, query: Query, engine: str, compiled: CompiledQuery) -> None:
         self.query = query
@@ -138,6 +141,7 @@ class PreferredExecution(Execution):
     def __init__(self, preferred: WholeExecution, fallback: Execution) -> None:
         self.query = fallback.query
         self.parts = fallback.parts
+        self.points_into_text = fallback.points_into_text
         self.short_seconds = preferred.short_seconds
         self.preferred = preferred
         self.fallback = fallback

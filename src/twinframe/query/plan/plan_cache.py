@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from twinframe.model.values import Value, parameter_signature
@@ -57,19 +57,6 @@ class PlanCache(Generic[T]):
                 return None
             self._kept.move_to_end(key)
         return kept[0]
-
-    def find_or_build(self, key: PlanKey, build: Callable[[], T]) -> T:
-        """Return the cached plan, or the one that `build` makes.
-
-        NOTE: two threads may build the same plan at once; a lock held while building would let one
-        slow plan block all others.
-        """
-        kept = self.find(key)
-        if kept is not None:
-            return kept
-        built = build()
-        self.keep(key, built)
-        return built
 
     def keep(self, key: PlanKey, plan: T) -> None:
         """Cache `plan` under this key, replacing any before it."""

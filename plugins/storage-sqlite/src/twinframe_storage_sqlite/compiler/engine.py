@@ -251,6 +251,7 @@ class SqliteQueryEngine(QueryEngine):
     """Compiles plans to SQL, in the same way for all graphs."""
 
     name = "sqlite"
+    shares_plans = True
 
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
         """The compiled plan, or `CannotRun` naming what SQL cannot say exactly."""
