@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from tests.column_graphs import open_with_columns, wait_for_columns
 from twinframe.graph.graph import Graph
+from twinframe_columns.engine import ColumnPlan
 
 MODEL = {
     "@context": "dtmi:dtdl:context;3",
@@ -61,13 +63,14 @@ def test_explain_says_which_engine_answers_and_why_columns_would_not(tmp_path: P
     asyncio.run(run())
 
 
-def test_a_profile_has_what_each_operator_of_columns_did(tmp_path: Path) -> None:
-    async def profile(graph: Graph, text: str) -> dict[str, Any]:
-        (row,) = (await graph.queries.run(f"PROFILE {text}")).rows
-        found: dict[str, Any] = orjson.loads(row)
-        found["operators"] = [(one["operator"], one["rows"]) for one in found["operators"]]
-        return found
+async def profile(graph: Graph, text: str) -> dict[str, Any]:
+    (row,) = (await graph.queries.run(f"PROFILE {text}")).rows
+    found: dict[str, Any] = orjson.loads(row)
+    found["operators"] = [(one["operator"], one["rows"]) for one in found["operators"]]
+    return found
 
+
+def test_a_profile_has_what_each_operator_of_columns_did(tmp_path: Path) -> None:
     async def run() -> None:
         async with open_with_columns(tmp_path) as graph:
             await put_rooms(graph, 9)
@@ -83,14 +86,32 @@ def test_a_profile_has_what_each_operator_of_columns_did(tmp_path: Path) -> None
             assert found["operators"][:3] == limits
             assert found["operators"][-2:] == [("Match", 9), ("Unit", 1)]
             assert "Counted" not in str(found)
-            ends = "(a:Room {`$dtId`: 'room001'})-[:next*]->(b:Room {`$dtId`: 'room002'})"
-            path = f"MATCH p = shortestPath({ends}) RETURN length(p) AS n"
+
+    asyncio.run(run())
+
+
+def test_what_columns_decline_is_profiled_by_the_store_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = "(a:Room {`$dtId`: 'room001'})-[:next*]->(b:Room {`$dtId`: 'room002'})"
+    path = f"MATCH p = shortestPath({ends}) RETURN length(p) AS n"
+
+    def answer(*_given: Any) -> None:
+        raise AssertionError("columns answer")
+
+    async def run() -> None:
+        async with open_with_columns(tmp_path) as graph:
+            await put_rooms(graph, 9)
+            await wait_for_columns(graph, "MATCH (t:Room) RETURN max(t.seats) AS n")
+            monkeypatch.setattr(ColumnPlan, "run", answer)
+            monkeypatch.setattr(ColumnPlan, "run_json", answer)
             found = await profile(graph, path)
             assert (found["engine"], found["rows"]) == ("sqlite", 0)
             assert found["pushed"][0]["declined"] == {"columns": "Shortest paths in columns."}
-            joined = f"MATCH (:Room)-[:next]->()-[:next]->(:Room) {path}"
-            (part,) = (await profile(graph, joined))["pushed"]
+            found = await profile(graph, f"MATCH (:Room)-[:next]->()-[:next]->(:Room) {path}")
+            (part,) = found["pushed"]
             assert [join["counted"] for joins in part["joins"] for join in joins]
+            assert [rows for _, rows in found["operators"]] == [0, 0, 0, 1]
 
     asyncio.run(run())
 

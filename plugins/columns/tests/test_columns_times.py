@@ -188,6 +188,29 @@ def test_columns_answer_times_of_one_layout_as_the_evaluator(tmp_path: Path) -> 
     with_both(tmp_path, work)
 
 
+def test_a_profile_of_times_says_who_answered_and_how_many_rows_there_were(tmp_path: Path) -> None:
+    async def profile(graph: Graph, text: str) -> dict[str, Any]:
+        (row,) = (await graph.queries.run(f"PROFILE {text}", PARAMETERS)).rows
+        found: dict[str, Any] = orjson.loads(row)
+        return found
+
+    async def work(fast: Graph, plain: Graph) -> None:
+        await fill(plain, 20)
+        await wait_for_columns(fast, "MATCH (d:Device) RETURN count(d.group) AS n")
+        for text in ANSWERED:
+            found, other = await profile(fast, text), await profile(plain, text)
+            assert found["engine"] == "columns", text
+            assert "columns" not in other["engine"]
+            assert found["rows"] == other["rows"] == len(await ask(plain, text)), text
+        twin = {"$metadata": {"$model": DEVICE["@id"]}, "part": {"$metadata": {}}}
+        await plain.twins.put_twin("odd", {**twin, "at": ODD[1]})
+        found, other = await profile(fast, ANSWERED[0]), await profile(plain, ANSWERED[0])
+        assert (found["engine"], other["engine"]) == ("columns+evaluator", "sqlite+evaluator")
+        assert found["rows"] == other["rows"]
+
+    with_both(tmp_path, work)
+
+
 def test_times_of_several_layouts_are_left_to_the_evaluator(tmp_path: Path) -> None:
     async def work(fast: Graph, plain: Graph) -> None:
         await fill(plain, 30, ODD)

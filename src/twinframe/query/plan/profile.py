@@ -209,7 +209,7 @@ class _Run:
         return Figure(None, None, f"Unknown, since the store cannot count it: {reason}")
 
     def _read_count(self, query: Query, engine: QueryEngine) -> tuple[float, int]:
-        execution = split(query, engine, self.parameters, self.profiler.typing)
+        execution = split(query, engine.statements, self.parameters, self.profiler.typing)
         if isinstance(execution, EvaluatedExecution):
             raise CannotRun(execution.declined)
         begun = perf_counter()
