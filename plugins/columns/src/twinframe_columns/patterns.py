@@ -354,7 +354,9 @@ class _Search:
                 for each in waiting
                 if each.left in frame.variables or each.right in frame.variables
             ]
-            chosen = min(reached, key=lambda one: self._estimate(one, frame.variables.keys()))
+            chosen = reached[0]
+            if len(reached) > 1:
+                chosen = min(reached, key=lambda one: self._estimate(one, frame.variables.keys()))
             known = kept | frame.variables.keys()
             origin, end = find_ends(chosen, frame)
             branch = None
@@ -406,8 +408,9 @@ class _Search:
         known, waiting = {start}, list(part.relationships)
         while waiting:
             reached = [each for each in waiting if {each.left, each.right} & known]
-            chosen = min(reached, key=lambda one: self._estimate(one, known))
-            estimate = self._estimate(chosen, known)
+            estimates = [self._estimate(each, known) for each in reached]
+            estimate = min(estimates)
+            chosen = reached[estimates.index(estimate)]
             if {chosen.left, chosen.right} <= known:
                 total += rows * _CLOSING
                 rows *= 0.5

@@ -103,8 +103,9 @@ def read_pieces(vector: Vector) -> Pieces | None:
     if not isinstance(vector, Texts) or not len(vector.strings):
         return None
     codes = vector.codes
-    if vector.valid is not None:
-        codes = np.where(vector.valid, codes, np.int32(0))
+    if vector.valid is not None and len(codes):
+        # NOTE: any text that some row has stands for null.
+        codes = np.where(vector.valid, codes, codes[np.argmax(vector.valid)])
     heap, numbers = read_heap(vector.strings, codes)
     return Pieces(numbers, heap, vector.valid)
 
