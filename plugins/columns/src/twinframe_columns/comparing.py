@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -10,7 +11,7 @@ import numpy as np
 from twinframe.query.algebra import MIRRORED, BinaryOperator
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
-from twinframe_columns.kinds import Bools
+from twinframe_columns.kinds import Bools, Codes, Floats
 from twinframe_columns.merging import unify, widen
 from twinframe_columns.texts import test_pieces
 from twinframe_columns.times import as_texts, is_temporal, rank_constant
@@ -89,7 +90,26 @@ def _compare_time(operator: BinaryOperator, left: Times, right: Constant) -> Tru
     if rank is None:
         return _differ(operator, ~is_null(left, len(left.codes)))
     ranks = left.strings.rank(left.codes)
-    return build_truths(_COMPARE[operator](ranks, rank), left.valid)
+    return build_truths(_compare_ranks(operator, ranks, rank), left.valid)
+
+
+def _compare_ranks(operator: BinaryOperator, ranks: Floats | Codes, rank: float) -> Bools:
+    """Compare numbers in the order of texts with one that may lie between two.
+
+    PERF: codes are compared with an integer, so that they need not become floats first.
+    """
+    true: Bools
+    if ranks.dtype == np.float64:
+        true = _COMPARE[operator](ranks, rank)
+    elif rank.is_integer():
+        true = _COMPARE[operator](ranks, int(rank))
+    elif operator in _IS_EQUALITY:
+        true = np.full(len(ranks), operator is BinaryOperator.NOT_EQUAL)
+    elif operator in (BinaryOperator.LESS, BinaryOperator.LESS_EQUAL):
+        true = ranks < math.ceil(rank)
+    else:
+        true = ranks >= math.ceil(rank)
+    return true
 
 
 def _compare_entities(operator: BinaryOperator, left: Entities, right: Entities) -> Truths:
@@ -157,8 +177,7 @@ def _compare_texts(operator: BinaryOperator, left: Texts, value: str) -> Bools:
         true: Bools = _COMPARE[operator](left.codes, code)
         return true
     rank, _ = left.strings.rank_text(value)
-    ordered: Bools = _COMPARE[operator](left.strings.rank(left.codes), rank)
-    return ordered
+    return _compare_ranks(operator, left.strings.rank(left.codes), rank)
 
 
 def _compare_mixed(operator: BinaryOperator, left: Mixed, right: Mixed) -> Truths:

@@ -14,7 +14,7 @@ from twinframe_columns import kinds as k
 from twinframe_columns.following import Follower, both, find_directions, read_all_ends
 from twinframe_columns.frame import Frame, Run
 from twinframe_columns.hops import expand
-from twinframe_columns.kinds import Floats
+from twinframe_columns.kinds import Floats, Integers
 from twinframe_columns.problem import JointCondition, Pair, Problem, find_types
 from twinframe_columns.vectors import read_rows
 from twinframe_columns.weights import add_up
@@ -61,17 +61,17 @@ def weigh_branch(
     relationship: RelationshipPattern,
     reached: str,
     branch: Sequence[RelationshipPattern],
-) -> Floats:
+) -> Floats | Integers:
     """Return for each twin the number of ways to go on from it by `relationship`."""
-    inner: Floats | None = None
+    inner: Floats | Integers | None = None
     rest = [one for one in branch if one is not relationship]
     for each in rest:
         if reached in (each.left, each.right):
             other = each.right if each.left == reached else each.left
             own = weigh_branch(follower, each, other, _find_behind(rest, each, reached))
-            inner = own if inner is None else inner * own
+            inner = own if inner is None else np.multiply(inner, own, dtype=np.float64)
     origin = relationship.left if relationship.right == reached else relationship.right
-    total: Floats | None = None
+    total: Floats | Integers | None = None
     for name in find_types(follower.run, relationship):
         for outgoing in find_directions(relationship, origin):
             added = _weigh_edges(follower, relationship, name, reached, inner, outgoing=outgoing)
@@ -89,10 +89,10 @@ def _weigh_edges(
     relationship: RelationshipPattern,
     name: str,
     reached: str,
-    inner: Floats | None,
+    inner: Floats | Integers | None,
     *,
     outgoing: bool,
-) -> Floats:
+) -> Floats | Integers:
     edges = follower.run.projection.edges[name]
     candidates = follower.candidates[reached]
     is_again = relationship.direction is Direction.BOTH and not outgoing and edges.has_loops
@@ -117,11 +117,11 @@ def _weigh_edges(
     if fits is not None:
         origins, ends = origins[fits], ends[fits]
     if inner is None:
-        return np.bincount(origins, minlength=count).astype(np.float64)
+        return np.bincount(origins, minlength=count)
     weights = inner[ends]
     if len(weights) and float(weights.sum()) >= k.LARGEST_INTEGER:
         raise CannotRun("More ways than a float counts.")
-    return np.bincount(origins, weights=weights, minlength=count).astype(np.float64, copy=False)
+    return np.bincount(origins, weights=weights, minlength=count)
 
 
 def _find_behind(

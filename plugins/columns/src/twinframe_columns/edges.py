@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from twinframe_columns.column import Column
-from twinframe_columns.kinds import Bools, Codes, Floats, Integers, Rows
+from twinframe_columns.kinds import Bools, Codes, Integers, Rows
 
 _MOST_LATE: Final = 2_000
 _WORN_PART: Final = 50
@@ -102,12 +102,12 @@ class Edges:
         only[origins] = ends
         return only
 
-    def count_degrees(self, rows: int, *, outgoing: bool) -> Floats:
+    def count_degrees(self, rows: int, *, outgoing: bool) -> Integers:
         """Return how many relationships each row has at one end. None was deleted."""
         if self.count > self.filed:
             ends = self.sources if outgoing else self.targets
-            return np.bincount(ends, minlength=rows).astype(np.float64)
-        found = np.zeros(rows, np.float64)
+            return np.bincount(ends, minlength=rows)
+        found = np.zeros(rows, np.int64)
         starts = self.outgoing if outgoing else self.incoming
         np.subtract(starts[1:], starts[:-1], out=found[: len(starts) - 1])
         return found

@@ -42,6 +42,13 @@ class Run:
     argument: Frame | None = None
 
     @cached_property
+    def members(self) -> dict[tuple[object, ...], Vector]:
+        """The members of twins next to each other that were read. PERF: conditions on one member
+        read it once.
+        """
+        return {}
+
+    @cached_property
     def constants(self) -> EvaluatorRun:
         """The run of the evaluator that computes what is the same for all rows."""
         return open_constant_run(self.parameters)

@@ -37,6 +37,16 @@ _MODEL: Path = ("$metadata", "$model")
 
 def read_member(run: Run, vector: Entities, path: Path) -> Vector:
     """Return a member of twins or relationships."""
+    if not isinstance(vector.rows, slice) or vector.valid is not None:
+        return _read_anew(run, vector, path)
+    key = vector.edges, vector.rows.start, vector.rows.stop, path
+    found = run.members.get(key)
+    if found is None:
+        found = run.members[key] = _read_anew(run, vector, path)
+    return found
+
+
+def _read_anew(run: Run, vector: Entities, path: Path) -> Vector:
     if vector.edges == ANY:
         return _read_any(run, vector, lambda name, part: read_member(run, part, path))
     if run.schemas is not None and path[0] in run.schemas.names:

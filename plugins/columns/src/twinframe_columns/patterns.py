@@ -368,7 +368,7 @@ class _Search:
                 waiting = [each for each in waiting if each not in branch]
                 if not waiting and not kept and frame.weights is None:
                     return build_count(int(own.sum()))
-                frame = weigh_rows(frame, own.astype(np.int64))
+                frame = weigh_rows(frame, own.astype(np.int64, copy=False))
                 continue
             waiting.remove(chosen)
             frame = self.follower.cross(frame, chosen, is_kept=chosen.variable in kept)
