@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from twinframe.errors.base import ErrorDetail as ErrorDetail
 from twinframe.errors.base import StorageBusy as StorageBusy
 from twinframe.errors.base import StorageDamaged as StorageDamaged
@@ -12,6 +14,7 @@ from twinframe.errors.base import StorageError as StorageError
 from twinframe.errors.base import StorageFull as StorageFull
 from twinframe.errors.base import StorageUnanswered as StorageUnanswered
 from twinframe.errors.base import TwinframeError as TwinframeError
+from twinframe.errors.nearest import render_hint
 
 # --- start-up -------------------------------------------------------------------------------
 
@@ -647,6 +650,17 @@ class EventRouteNotFound(NotFound):
             "GET /eventroutes lists them."
         )
         self.route_id = route_id
+
+
+class SeriesNotFound(NotFound):
+    """The twin has no points at this path, and its model declares nothing there."""
+
+    code = "SeriesNotFound"
+
+    def __init__(self, twin_id: str, path: str, known: Iterable[str]) -> None:
+        super().__init__(f"{twin_id} has no series {path!r}. {render_hint(path, known, 'It has:')}")
+        self.twin_id = twin_id
+        self.path = path
 
 
 class EventsDisabled(InputError):

@@ -20,6 +20,9 @@ from twinframe.graph.queries.neighborhood import Neighborhoods
 from twinframe.graph.queries.overview import Overview
 from twinframe.graph.queries.queries import Queries
 from twinframe.graph.queries.triples import Triples
+from twinframe.graph.series.runner import PointRunner
+from twinframe.graph.series.series import Series
+from twinframe.graph.series.upkeep import PointKind
 from twinframe.graph.transfer.exporting import Portable
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
@@ -37,6 +40,7 @@ from twinframe.runtime.instruments.base import Instruments
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
 from twinframe.storage.indexes import IndexUpkeep
+from twinframe.storage.points import PointStore
 from twinframe.storage.triples import TripleSupport
 
 _HOSTED_IDLE_SECONDS: Final = 10.0
@@ -66,6 +70,7 @@ class Graph:
         memory: MemoryAccount | None = None,
         index_upkeep: IndexUpkeep | None = None,
         run_apart: RunApart | None = None,
+        points: PointStore | None = None,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
@@ -75,7 +80,7 @@ class Graph:
         are those that its event routes may use. `locations` are those that its jobs may read and
         write; None: those that the settings allow to the service's own graph. `memory` is what the
         worker may hold for all its graphs. `index_upkeep` is the store's, if it has that ability.
-        `run_apart` runs long jobs in processes of their own.
+        `run_apart` runs long jobs in processes of their own. `points` are kept there, if at all.
         """
         clock = build_steady_clock(clock)
         write_clock = WriteClock(clock)
@@ -92,7 +97,11 @@ class Graph:
         self.bulk = Bulk(context)
         self.portable = Portable(context)
         self.transactions = Transactions(context)
-        self.telemetry = Telemetry(context)
+        point_runner = None if points is None else PointRunner(points)
+        if point_runner is not None:
+            runner.on_close(point_runner.close)
+        self.series = Series(context, point_runner)
+        self.telemetry = Telemetry(context, self.series)
         is_hosted = host is not None
         self.event_routes = EventRoutes(context, endpoints, hosted=is_hosted)
         self.event_streams = EventStreams(context)
@@ -110,6 +119,7 @@ class Graph:
             self.upkeep,
             self.jobs,
             *([IndexKind(context, index_upkeep)] if index_upkeep is not None else []),
+            *([PointKind(point_runner)] if point_runner is not None else []),
         )
         self.queries = Queries(context, engine, scratch, instruments)
         if engine is not None:

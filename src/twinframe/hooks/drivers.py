@@ -74,7 +74,14 @@ PROJECTION = Seam(
     {"columns": "twinframe-columns"},
 )
 
-SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE, EVENT_SINK, SITE, PROJECTION)
+POINT_STORE = Seam(
+    "twinframe.point_store",
+    "point store",
+    "twinframe_point_store",
+    {"points": "twinframe-points"},
+)
+
+SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE, EVENT_SINK, SITE, PROJECTION, POINT_STORE)
 
 T = TypeVar("T")
 

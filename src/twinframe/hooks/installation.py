@@ -12,10 +12,11 @@ from typing import Final
 import pluggy
 
 from twinframe.access.permissions import PermissionProvider
-from twinframe.errors import PluginError, Unsupported
+from twinframe.errors import ConfigurationError, PluginError, Unsupported
 from twinframe.hooks.drivers import (
     EVENT_SINK,
     PERMISSION_PROVIDER,
+    POINT_STORE,
     PROJECTION,
     RESOURCE_TYPE,
     SITE,
@@ -35,6 +36,7 @@ from twinframe.settings import Configuration, Section, Settings, load_settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
 from twinframe.storage.control import ControlStore
+from twinframe.storage.points import PointStore
 from twinframe.storage.triples import SparqlEngine, TripleSupport, TripleWriter
 
 CONTROL_NAME: Final = "control"
@@ -82,6 +84,27 @@ class Installation:
             if projection.call(hook, **arguments) is not None:
                 engine = projection.build(hook, QueryEngine, **arguments)  # type: ignore[type-abstract]  # only for isinstance
         return engine
+
+    def build_point_store(self, store: GraphStore) -> PointStore | None:
+        """Build the store of the graph's points, None when no telemetry is kept.
+
+        Raises `PluginError`, and `ConfigurationError` for a storage without a directory.
+        """
+        history = self.settings.history
+        if not history.telemetry:
+            return None
+        plugin = self._load(POINT_STORE, history.store)
+        if store.beside is None:
+            raise ConfigurationError(
+                f"History__Telemetry needs a storage on this machine's disk, beside which points "
+                f"are kept; Storage__Provider={self.settings.storage.provider} has no directory."
+            )
+        return plugin.build(
+            "twinframe_point_store",
+            PointStore,  # type: ignore[type-abstract]  # only for isinstance
+            settings=self._read_section(plugin),
+            directory=store.beside,
+        )
 
     def build_triple_writer(self, graph: str = "") -> TripleWriter:
         """Build the writer of graphs as RDF, for any storage. Raises `PluginError`."""
@@ -146,6 +169,8 @@ class Installation:
             chosen.append((STORAGE, settings.control.store))
         if settings.checks_permissions:
             chosen.append((PERMISSION_PROVIDER, settings.authorization.provider))
+        if settings.history.telemetry:
+            chosen.append((POINT_STORE, settings.history.store))
         found: list[Finding] = []
         for seam, name in chosen:
             plugin = self._load(seam, name)

@@ -11,6 +11,7 @@ from twinframe.errors import PluginError
 from twinframe.hooks.drivers import (
     EVENT_SINK,
     PERMISSION_PROVIDER,
+    POINT_STORE,
     PROJECTION,
     RESOURCE_TYPE,
     SITE,
@@ -34,6 +35,11 @@ _SLOTS: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
     # All of them are in use: a section that nothing sets has its defaults when it is read.
     "Resources": (RESOURCE_TYPE, "", lambda _settings: None),
     "Query": (PROJECTION, "", lambda _settings: None),
+    "History": (
+        POINT_STORE,
+        "",
+        lambda settings: settings.history.store if settings.history.telemetry else None,
+    ),
     ROOT: (SITE, "", lambda _settings: None),
 }
 

@@ -8,6 +8,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from twinframe.access.permissions import PermissionProvider
     from twinframe.hooks.event_sinks.base import EventSink
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from twinframe.settings import AuthorizationSettings, Section
     from twinframe.storage.base import GraphStore
     from twinframe.storage.control import ControlStore
+    from twinframe.storage.points import PointStore
     from twinframe.storage.triples import SparqlEngine, TripleWriter
 
 hookspec = pluggy.HookspecMarker("twinframe")
@@ -68,6 +70,15 @@ def twinframe_query_projection(
     """An engine that answers from a projection of the graph what it can, else as `engine` does.
 
     `settings` is the plugin's section. None: the plugin has no projection of such a store.
+    """
+
+
+@hookspec(firstresult=True)
+def twinframe_point_store(settings: Section, directory: Path) -> PointStore | None:
+    """The store of the points of one graph, which opens itself when it is first used.
+
+    `settings` is the plugin's section. `directory` is for durable files of this graph; it is
+    created when needed, and removed with the graph.
     """
 
 

@@ -227,6 +227,13 @@ def build_single(error: TwinframeError) -> TwinframeError:
     return JsonPatchInvalid(f"{error.message} These are none: {places}.")
 
 
+def build_error_body(error: TwinframeError) -> tuple[int, dict[str, object]]:
+    """Return status and `error` member of the answer to one part of a request."""
+    answer = build_answer(build_single(error))
+    body: dict[str, dict[str, object]] = orjson.loads(answer.body)
+    return answer.status, body["error"]
+
+
 def _build_refused_operation(error: OperationRefused) -> ErrorAnswer:
     """Answer as the single call would, with the operation's position in message and `index`."""
     answer = build_answer(build_single(error.reason))

@@ -13,6 +13,7 @@ from twinframe.http.graph.bulk import BULK_ROUTES
 from twinframe.http.graph.events import EVENT_ROUTES
 from twinframe.http.graph.jobs import JOB_ROUTES
 from twinframe.http.graph.permissions import PERMISSION_ROUTES
+from twinframe.http.graph.series import SERIES_ROUTES
 from twinframe.http.graph.triples import TRIPLE_ROUTES
 from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.http.service_routes import SERVICE_ROUTES
@@ -321,6 +322,7 @@ ROUTES: tuple[Route, ...] = (
     *_TWIN_ROUTES,
     *_RELATIONSHIP_ROUTES,
     *BULK_ROUTES,
+    *SERIES_ROUTES,
     *_MODEL_ROUTES,
     *_QUERY_ROUTES,
     *TRIPLE_ROUTES,

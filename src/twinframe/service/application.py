@@ -191,6 +191,7 @@ def build_graph(
         memory=memory,
         index_upkeep=find_index_upkeep(service.store),
         run_apart=None if jobs is None else jobs.run,
+        points=installation.build_point_store(service.store),
     )
 
 

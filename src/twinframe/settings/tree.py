@@ -16,6 +16,7 @@ from twinframe.settings.access import (
 from twinframe.settings.billing import BillingSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.events import EventsSettings
+from twinframe.settings.history import HistorySettings
 from twinframe.settings.jobs import JobsSettings
 from twinframe.settings.operations import (
     MetricsSettings,
@@ -74,10 +75,13 @@ class MemorySettings(Section):
 
 
 class BulkSettings(Section):
-    """Limits of POST /digitaltwins, POST /relationships and POST /$transaction."""
+    """Limits of POST /digitaltwins, /relationships, /telemetry and /$transaction."""
 
     max_items: Count = Field(
         default=1000, description="Most twins or relationships of one bulk request."
+    )
+    max_points: Count = Field(
+        default=10_000, description="Most points, and most lines, of one POST /telemetry."
     )
     group_items: Count = Field(
         default=200,
@@ -467,6 +471,7 @@ class Settings(Section):
     sparql: SparqlSettings = SparqlSettings()
     secrets: SecretSettings = SecretSettings()
     events: EventsSettings = EventsSettings()
+    history: HistorySettings = HistorySettings()
     metrics: MetricsSettings = MetricsSettings()
     traces: TracesSettings = TracesSettings()
     rate_limits: RateLimitSettings = RateLimitSettings()

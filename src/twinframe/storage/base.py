@@ -534,12 +534,17 @@ class GraphStore(ABC):
     `scratch` is a directory of this graph's own for files that may be lost at any time, the same in
     all processes; None if the store has no directory on this machine. It is created when needed.
 
+    `beside` is a directory of this graph's own for durable files that others keep beside it, the
+    same in all processes; None as above. It is created when needed, and removed with the graph.
+    Backups do not have it.
+
     `memory` is the memory account of this process, set before the first write. A store that keeps
     changes in memory charges them to it; None means that nothing is charged.
     """
 
     traits: StoreTraits
     scratch: Path | None = None
+    beside: Path | None = None
     memory: MemoryAccount | None = None
 
     @abstractmethod

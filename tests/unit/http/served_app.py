@@ -21,6 +21,7 @@ from twinframe.graph.delivery.endpoints import NO_ENDPOINTS
 from twinframe.graph.delivery.routes import EventRoutes
 from twinframe.graph.delivery.streams import EventStreams
 from twinframe.graph.queries.triples import Triples
+from twinframe.graph.series.series import Series
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
 from twinframe.graph.transfer.locations.locations import build_locations
@@ -252,6 +253,7 @@ class FakeGraph:
         self.queries = FakeQueries(self.documents)
         context = GraphContext(InlineRunner(MemoryStore()), Settings())  # a graph without models
         self.bulk = Bulk(context)
+        self.series = Series(context, None)  # an installation without points
         self.event_routes = EventRoutes(context, NO_ENDPOINTS, hosted=False)
         self.import_jobs = ImportJobs(context, build_locations(context.settings.jobs))
         self.delete_jobs = DeleteJobs(context)

@@ -86,6 +86,7 @@ class RdfStore(GraphStore):
             point_reads=Placement.POOL, shared=shared, point_read_threads=threads
         )
         self.scratch = None if place is None else place / "scratch"
+        self.beside = None if place is None else place / "beside"
         self._engine = engine
         self._queries = Queries(names)
         self._cache = HierarchyCache()

@@ -99,7 +99,8 @@ def remove_files(files: DatabaseFiles) -> None:
         path.unlink(missing_ok=True)
     for path in files.wal.parent.glob(f"{files.wal.name}.damaged-*"):
         path.unlink(missing_ok=True)
-    shutil.rmtree(files.scratch, ignore_errors=True)
+    for folder in (files.scratch, files.beside):
+        shutil.rmtree(folder, ignore_errors=True)
     if files.database.parent.is_dir():
         sync(files.database.parent)
 

@@ -28,7 +28,8 @@ class DatabaseFiles:
     """Paths of one database: the database, its write-ahead log, lock files, the marker.
 
     `use` is locked by every process that has the database open; `draft` is where its replacement is
-    prepared. `scratch` is a directory of files that may be lost: results kept for their next pages.
+    prepared. `scratch` is a directory of files that may be lost: results kept for their next pages;
+    `beside` is one of durable files that others keep beside the graph.
     """
 
     database: Path
@@ -39,6 +40,7 @@ class DatabaseFiles:
     queue: Path
     marker: Path
     scratch: Path
+    beside: Path
 
 
 def build_graph_files(directory: str, graph: str) -> DatabaseFiles:
@@ -75,6 +77,7 @@ def build_files(directory: str, graph: str) -> DatabaseFiles:
         queue=base / f"{graph}.queue.lock",
         marker=base / f"{graph}.initialised",
         scratch=base / f"{graph}.results",
+        beside=base / f"{graph}.beside",
     )
 
 

@@ -54,6 +54,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, IndexUpkeep, Backups):
         self.settings = settings
         self.files = build_graph_files(settings.directory, graph)
         self.scratch = self.files.scratch
+        self.beside = self.files.beside
         self._path = str(self.files.database)
         self._writer = FileWriter(self.files, settings, SqliteTransaction)
         self._notes = IndexNotes()

@@ -349,6 +349,7 @@ class HostedGraphs:
                 locations=build_locations(settings.jobs, hosted.entry.resource_id),
                 memory=self._memory,
                 index_upkeep=find_index_upkeep(store),
+                points=self._installation.build_point_store(store),
             )
             api = self._build_api_context(graph)
             runner.prepare()

@@ -11,6 +11,7 @@ from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelCache
 from twinframe.graph.documents.twins import METADATA, MODEL, build_failure, list_parts
 from twinframe.graph.events.recorder import Sender
+from twinframe.graph.series.series import Series
 from twinframe.model.ids import parse_component_name, parse_twin_id
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction
@@ -61,8 +62,9 @@ class _Message:
 class Telemetry:
     """Accepts telemetry of twins and of their components."""
 
-    def __init__(self, context: GraphContext) -> None:
+    def __init__(self, context: GraphContext, series: Series) -> None:
         self._context = context
+        self._series = series
 
     async def publish(
         self,
@@ -90,15 +92,18 @@ class Telemetry:
         context = self._context.join_trace()
         models = context.models
         # An invalid message need not wait for the writer lock; the transaction decides races.
-        await context.runner.read(lambda session: message.find_sender(session, models))
-        self._check(payload)
+        sender = await context.runner.read(lambda session: message.find_sender(session, models))
+        members = self._check(payload)
+        # Kept first: a message that is sent again gives the same points, and another event.
+        await self._series.keep(twin_id, component, sender.model_id, members, source_time)
         if not context.recorder.is_silent:
             await context.write(lambda transaction: message.record(transaction, context))
             context.signal.set()
 
-    def _check(self, payload: JsonValue) -> None:
+    def _check(self, payload: JsonValue) -> dict[str, JsonValue]:
         if not isinstance(payload, dict):
             raise build_failure("Telemetry must be a JSON object.")
         size, most = len(orjson.dumps(payload)), self._context.settings.graph.max_twin_bytes
         if size > most:
             raise LimitExceeded(f"The telemetry has {size} bytes; at most {most} are taken.")
+        return payload

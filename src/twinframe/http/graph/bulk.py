@@ -14,12 +14,12 @@ import orjson
 from falcon.asgi import Request, Response
 from pydantic import Field
 
-from twinframe.errors import StorageError, TwinframeError
+from twinframe.errors import StorageError
 from twinframe.graph.twins.bulk import ItemResult
 from twinframe.http.access import authorize_parts
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.bodies import BodyLimit
-from twinframe.http.errors import build_answer, build_single
+from twinframe.http.errors import build_error_body
 from twinframe.http.graph.schemas import (
     ETAG_EXAMPLE,
     DigitalTwin,
@@ -264,7 +264,7 @@ def _render_results(results: Sequence[ItemResult], names: tuple[str, ...]) -> by
 def _build_outcome(result: ItemResult) -> dict[str, object]:
     status, error = 200, None
     if result.error is not None:
-        status, error = _build_error(result.error)
+        status, error = build_error_body(result.error)
     return {
         "isSuccess": error is None,
         "status": status,
@@ -272,12 +272,6 @@ def _build_outcome(result: ItemResult) -> dict[str, object]:
         "errorMessage": None if error is None else error["message"],
         "error": error,
     }
-
-
-def _build_error(error: TwinframeError) -> tuple[int, dict[str, object]]:
-    answer = build_answer(build_single(error))
-    body: dict[str, dict[str, object]] = orjson.loads(answer.body)
-    return answer.status, body["error"]
 
 
 _CONDITIONS = (

@@ -1,0 +1,135 @@
+"""Reads of points: the blocks and fresh rows of some series, as one sequence without duplicates."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import apsw
+import numpy as np
+
+from twinframe.storage.points import PointValue, SeriesKey
+from twinframe_points.blocks import (
+    DAY,
+    TooManyPoints,
+    find_blocks,
+    find_day_after,
+    find_day_before,
+)
+from twinframe_points.columns import Columns, merge_columns
+from twinframe_points.fresh import find_fresh
+from twinframe_points.names import find_id
+
+MOST_POINTS: Final = 2_000_000
+"""Points of blocks that are in memory at once, unless that many fall into `_SHORTEST`."""
+_SHORTEST: Final = 1_000_000
+
+Point = tuple[int, PointValue]
+
+
+def find_ids(connection: apsw.Connection, keys: Sequence[SeriesKey]) -> dict[int, list[int]]:
+    """Return the positions in `keys` of each series, by its id in order."""
+    found: dict[int, list[int]] = {}
+    for position, key in enumerate(keys):
+        series = find_id(connection, key)
+        if series is not None:
+            found.setdefault(series, []).append(position)
+    return dict(sorted(found.items()))
+
+
+def read_pieces(
+    connection: apsw.Connection, ids: Sequence[int], start: int, end: int
+) -> Iterator[Columns]:
+    """Yield the points of these series, whose ids are in order, from `start` until before `end`.
+
+    Those of a piece are by series and time, and later than those of the piece before. A piece has
+    a bounded number of points.
+    """
+    if not ids or start >= end:
+        return
+    try:
+        piece = _read_piece(connection, ids, start, end)
+    except TooManyPoints:
+        middle = (start + end) // 2
+        if end - start > DAY:  # whole days, so that a block is read once
+            middle = min(max(middle // DAY * DAY, start + 1), end - 1)
+        yield from read_pieces(connection, ids, start, middle)
+        yield from read_pieces(connection, ids, middle, end)
+    else:
+        yield piece
+
+
+def _read_piece(connection: apsw.Connection, ids: Sequence[int], start: int, end: int) -> Columns:
+    fresh = [_cut(part, start, end) for part in find_fresh(connection, ids, start, end)]
+    fresh = [part for part in fresh if len(part.times)]
+    most = MOST_POINTS if end - start > _SHORTEST else sys.maxsize
+    blocks = [_cut(block, start, end) for block in find_blocks(connection, ids, start, end, most)]
+    blocks = [block for block in blocks if len(block.times)]
+    return merge_columns([*blocks, *fresh])  # what is fresh is newer than any block
+
+
+def read_first(
+    connection: apsw.Connection, series: int, start: int, end: int, limit: int
+) -> list[Point]:
+    """Return the first `limit` points of a series from `start` until before `end`."""
+    found: list[Point] = []
+    while start < end and len(found) < limit:
+        day = find_day_after(connection, series, start)
+        # Between the days that have blocks there may be fresh points only.
+        until = end if day is None else min((day + 1) * DAY, end)
+        for piece in read_pieces(connection, [series], start, until):
+            rows = np.arange(min(limit - len(found), len(piece.times)))
+            found += _build_points(piece, rows)
+            if len(found) >= limit:
+                break
+        start = until
+    return found
+
+
+def read_latest(
+    connection: apsw.Connection, ids: Sequence[int], moment: int
+) -> Iterator[tuple[int, Point]]:
+    """Yield the last point of each of these series, whose ids are in order, up to `moment`."""
+    parts = find_fresh(connection, ids, _FIRST, moment + 1) if ids else ()
+    fresh = merge_columns([_cut(part, _FIRST, moment + 1) for part in parts])
+    ends = np.searchsorted(fresh.series, ids, "right").tolist()
+    for series, end in zip(ids, ends, strict=True):
+        is_fresh = end > 0 and int(fresh.series[end - 1]) == series
+        day = find_day_before(connection, series, moment)
+        if is_fresh and (day is None or int(fresh.times[end - 1]) // DAY > day):
+            yield series, _build_points(fresh, np.array([end - 1]))[0]
+        elif (found := _read_day_latest(connection, series, day, moment)) is not None:
+            yield series, found
+
+
+def _read_day_latest(
+    connection: apsw.Connection, series: int, day: int | None, moment: int
+) -> Point | None:
+    if day is None:
+        return None
+    found = None
+    for piece in read_pieces(connection, [series], day * DAY, min(moment + 1, (day + 1) * DAY)):
+        if len(piece.times):
+            found = _build_points(piece, np.array([len(piece.times) - 1]))[0]
+    return found
+
+
+_FIRST: Final = -(2**62)
+
+
+def _cut(columns: Columns, start: int, end: int) -> Columns:
+    times = columns.times
+    is_block = len(times) > 0 and columns.series[0] == columns.series[-1]
+    if is_block and times[0] >= start and times[-1] < end:
+        return columns
+    is_inside = (times >= start) & (times < end)
+    return columns if is_inside.all() else columns.take(is_inside)
+
+
+def _build_points(
+    columns: Columns, rows: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> list[Point]:
+    values = columns.take_values(rows)
+    times = columns.times[rows].tolist()
+    return [(time, value) for time, value in zip(times, values, strict=True) if value is not None]

@@ -1,0 +1,285 @@
+"""Upkeep loses nothing that is due to stay, also when it is killed or overtaken."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.point_shelf import DAY, NOW, Shelf
+from tests.waiting import PATIENCE
+from twinframe.errors import StorageDamaged, StorageFull
+from twinframe.storage.points import Points, Window
+from twinframe_points import compaction
+from twinframe_points.retention import measure_used
+from twinframe_points.settings import PointsSettings
+from twinframe_points.transactions import Overtaken
+
+START = (NOW // 86_400 - 1) * DAY
+KEY = ("room-1", "temperature")
+
+
+def build(times: Any, value: float = 0.0, twins: int = 1) -> Points:
+    points = Points()
+    for at in times:
+        for twin in range(1, twins + 1):
+            points.add(f"room-{twin}", "temperature", START + at, value + at % 100 / 4)
+    return points
+
+
+def read(shelf: Shelf, key: tuple[str, str] = KEY) -> list[tuple[int, Any]]:
+    return list(shelf.store.read_points(key, 0, START + 10 * DAY, 1_000_000))
+
+
+def list_kinds(shelf: Shelf) -> tuple[int, int]:
+    """Return the rows of fresh points and the blocks."""
+    with shelf.store._reading() as connection:
+        return tuple(
+            connection.execute(f"SELECT count(*) FROM {table}").get for table in ("fresh", "block")
+        )
+
+
+def test_many_small_writes_become_few_rows_and_then_blocks(shelf: Shelf) -> None:
+    for at in range(200):
+        shelf.store.write(build([at * 1_000_000], twins=3))
+        shelf.keep_up()
+    fresh, blocks = list_kinds(shelf)
+    assert fresh <= 40
+    shelf.drain()
+    assert list_kinds(shelf) == (0, 3)
+    assert len(read(shelf)) == 200
+    assert blocks <= 3
+
+
+def test_an_interrupted_drain_changes_no_answer_and_is_done_again(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.store.write(build(range(0, 300_000_000, 1_000_000), twins=4))
+    shelf.drain()
+    shelf.store.write(build(range(500_000, 300_000_000, 1_500_000), 7.0, twins=4))
+    wanted = [read(shelf, (f"room-{twin}", "temperature")) for twin in range(1, 5)]
+    monkeypatch.setattr(compaction, "_GROUP_SERIES", 1)
+    written = compaction._write_group
+    calls = 0
+
+    def stop(*arguments: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise Overtaken
+        written(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compaction, "_write_group", stop)
+        shelf.now += 1000
+        shelf.store.run_upkeep()
+    assert list_kinds(shelf)[0] == 1  # the fresh row is still there, beside two newer blocks
+    assert [read(shelf, (f"room-{twin}", "temperature")) for twin in range(1, 5)] == wanted
+    shelf.store.write(build([0], 99.0))
+    shelf.drain()
+    assert list_kinds(shelf) == (0, 4)
+    wanted[0][0] = (START, 99.0)
+    assert [read(shelf, (f"room-{twin}", "temperature")) for twin in range(1, 5)] == wanted
+
+
+def test_two_stores_that_keep_up_the_same_file_lose_nothing(shelf: Shelf) -> None:
+    other = shelf.open()
+    model: dict[int, float] = {}
+    chosen = random.Random(7)
+    try:
+        for _ in range(120):
+            at, value = chosen.randrange(50) * 1_000_000, float(chosen.randrange(100))
+            store = chosen.choice((shelf.store, other))
+            points = Points()
+            points.add(*KEY, START + at, value)
+            store.write(points)
+            model[START + at] = value
+            if chosen.random() < 0.3:
+                shelf.now += 700
+            for each in (shelf.store, other):
+                if chosen.random() < 0.6:
+                    each.run_upkeep()
+            assert read(shelf) == sorted(model.items())
+    finally:
+        other.close()
+
+
+def test_days_are_removed_by_age_and_by_bytes_and_others_stay(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, PointsSettings(keep_days=5, keep_bytes=0))
+    first = shelf.now // 86_400
+    points = Points()
+    for day in range(first - 9, first + 1):
+        for second in range(0, 3600, 10):
+            points.add("a", "t", day * DAY + second * 1_000_000, float(day))
+    points.add("gone", "t", (first - 9) * DAY, 1.0)
+    shelf.store.write(points)
+    shelf.drain()
+    days = {time // DAY for time, _ in shelf.store.read_points(("a", "t"), 0, 2**60, 100_000)}
+    assert days == set(range(first - 5, first + 1))
+    assert shelf.store.list_paths("gone") == []
+    shelf.store.close()
+    shelf.settings = PointsSettings(keep_bytes=1)
+    shelf.store = shelf.open()
+    shelf.keep_up()
+    assert list(shelf.store.read_points(("a", "t"), 0, 2**60, 10)) == []
+    again = Points()
+    again.add("gone", "t", first * DAY, 2.0)  # its id was forgotten
+    shelf.store.write(again)
+    assert list(shelf.store.read_points(("gone", "t"), 0, 2**60, 10)) == [(first * DAY, 2.0)]
+    shelf.store.close()
+
+
+def test_a_series_that_another_process_removed_gets_a_new_id(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, PointsSettings(keep_days=1))
+    other = shelf.open()
+    points = build([0])
+    shelf.store.write(points)
+    shelf.now += 10 * 86_400
+    while other.run_upkeep():
+        pass
+    assert other.list_paths("room-1") == []
+    late = Points()
+    late.add(*KEY, shelf.now * 1_000_000, 3.0)
+    shelf.store.write(late)  # its process still knew the old id
+    assert list(other.read_points(KEY, 0, 2**60, 10)) == [(shelf.now * 1_000_000, 3.0)]
+    other.close()
+    shelf.store.close()
+
+
+def test_points_of_realistic_noise_take_at_most_four_bytes(shelf: Shelf) -> None:
+    chosen = random.Random(3)
+    shelf.store.write(build([0]))
+    shelf.drain()
+    empty = measure(shelf)
+    count = 0
+    for twin in range(100):
+        value = 21.0
+        points = Points()
+        for second in range(0, 86_400, 42):
+            value += chosen.gauss(0, 0.05)
+            jitter = chosen.randrange(400_000)
+            points.add(f"r{twin}", "t", START + second * 1_000_000 + jitter, round(value, 2))
+        shelf.store.write(points)
+        count += len(points.times)
+    shelf.drain()
+    assert (measure(shelf) - empty) / count <= 4.0
+
+
+def measure(shelf: Shelf) -> int:
+    with shelf.store._reading() as connection:
+        return measure_used(connection)
+
+
+def test_a_full_disk_refuses_the_write_and_keeps_what_is_there(shelf: Shelf) -> None:
+    shelf.store.write(build([0]))
+    assert shelf.store._writes is not None
+    connection = shelf.store._writes.connection
+    pages = connection.pragma("page_count")
+    connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+    chosen = random.Random(1)
+    large = Points()
+    for at in range(30_000):
+        large.add(f"x{at}", "t", START + at, chosen.random())
+    with pytest.raises(StorageFull):
+        shelf.store.write(large)
+    assert shelf.store.list_paths("x1") == []
+    assert read(shelf) == [(START, 0.0)]
+    connection.execute("PRAGMA max_page_count = 1000000").fetchall()
+    shelf.store.write(large)
+    assert len(shelf.store.read_points(("x7", "t"), 0, 2**60, 10)) == 1
+
+
+def test_damaged_points_are_reported_as_such(shelf: Shelf) -> None:
+    shelf.store.write(build(range(50)))
+    assert shelf.store._writes is not None
+    shelf.store._writes.connection.execute("UPDATE fresh SET body = x'0101'").fetchall()
+    with pytest.raises(StorageDamaged, match="damaged"):
+        read(shelf)
+
+
+def test_much_of_a_window_is_read_in_pieces(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("twinframe_points.reading.MOST_POINTS", 3000)
+    monkeypatch.setattr("twinframe_points.reading._SHORTEST", 1000)
+    points = Points()
+    times = [START + at * 7_000_000 for at in range(20_000)]
+    for time_ in times:
+        points.add(*KEY, time_, float(time_ % 11))
+    shelf.store.write(points)
+    shelf.drain()
+    window = Window(START, START + 2 * DAY, DAY // 10)
+    (buckets,) = shelf.store.read_buckets([KEY], window, ("count", "first", "last", "sum"))
+    assert sum(buckets.columns[0]) == len(times)
+    for start, first, last in zip(buckets.starts, *buckets.columns[1:3], strict=True):
+        inside = [one for one in times if start <= one < start + window.every]
+        assert (first, last) == (inside[0] % 11, inside[-1] % 11)
+    assert [time_ for time_, _ in read(shelf)] == times
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from twinframe.storage.points import Points
+from twinframe_points.settings import PointsSettings
+from twinframe_points.store import FilePointStore
+
+now = [float(sys.argv[3])]
+store = FilePointStore(Path(sys.argv[1]), PointsSettings(), lambda: now[0])
+name, at = sys.argv[2], 0
+while True:
+    points = Points()
+    for _ in range(50):
+        points.add(name, "t", int(now[0]) // 86400 * 86400_000_000 + at % 4000, float(at))
+        at += 1
+    store.write(points)
+    print(at, flush=True)
+    now[0] += 90
+    store.run_upkeep()
+"""
+
+
+def test_acknowledged_points_survive_a_kill_of_any_writer(tmp_path: Path) -> None:
+    chosen = random.Random(11)
+    acknowledged: dict[str, int] = {}
+    for round_ in range(6):
+        writers = []
+        for worker in range(2):
+            name = f"w{round_}-{worker}"
+            arguments = [sys.executable, "-c", WRITER, str(tmp_path), name, str(NOW)]
+            writers.append((name, subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)))
+        for name, writer in writers:
+            assert writer.stdout is not None
+            for _ in range(chosen.randrange(5, 60)):
+                acknowledged[name] = int(writer.stdout.readline())
+            os.kill(writer.pid, signal.SIGKILL)
+        for name, writer in writers:
+            assert writer.stdout is not None
+            for line in writer.stdout.read().splitlines():
+                acknowledged[name] = int(line)
+            writer.stdout.close()
+            writer.wait(PATIENCE)
+    shelf = Shelf(tmp_path)
+    for _ in range(2):
+        for name, count in acknowledged.items():
+            found = dict(shelf.store.read_points((name, "t"), 0, 2**60, 1_000_000))
+            values = sorted(found.values())
+            wanted = _list_last(count)
+            assert set(wanted.items()) <= set(found.items()) or values[-1] >= count, name
+            assert set(wanted) <= found.keys(), name
+        shelf.drain()
+    shelf.store.close()
+
+
+def _list_last(count: int) -> dict[int, float]:
+    """Return the points of a writer after so many, by time: the last one written at each."""
+    now, found = float(NOW), {}
+    for at in range(count):
+        if at and at % 50 == 0:
+            now += 90
+        found[int(now) // 86_400 * 86_400_000_000 + at % 4000] = float(at)
+    return found

@@ -1,0 +1,1 @@
+"""Values over time: telemetry kept as points, and questions about them."""

@@ -1,0 +1,104 @@
+"""Runs a point store in threads of its own, and commits what many requests write together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final, TypeVar
+
+from twinframe.errors import StorageBusy
+from twinframe.storage.points import Points, PointStore
+
+T = TypeVar("T")
+
+_TOGETHER: Final = 20_000
+"""Points after which a commit takes no more requests."""
+_MOST_WAITING: Final = 200_000
+"""Points that may wait in a worker: some 40 MiB."""
+_READERS: Final = 2
+
+
+class PointRunner:
+    """The point store of a graph, as coroutines. Use it on one event loop."""
+
+    def __init__(self, store: PointStore) -> None:
+        self._store = store
+        self._writer = ThreadPoolExecutor(1, "points-write")
+        self._parser = ThreadPoolExecutor(1, "points-parse")
+        self._keeper = ThreadPoolExecutor(1, "points-upkeep")
+        self._readers = ThreadPoolExecutor(_READERS, "points-read")
+        self._waiting: list[tuple[Points, asyncio.Future[None]]] = []
+        self._waiting_points = 0
+        self._writing: asyncio.Task[None] | None = None
+
+    async def write(self, points: Points) -> None:
+        """Store points; return when they are durable. Raises `StorageError`."""
+        count = len(points.times)
+        if self._waiting_points + count > _MOST_WAITING and self._waiting:
+            raise StorageBusy(
+                f"{self._waiting_points} points wait to be stored, which is as many as may; "
+                "nothing was stored, try again."
+            )
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((points, done))
+        self._waiting_points += count
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_all())
+        await done
+
+    async def read(self, function: Callable[[PointStore], T]) -> T:
+        """Run reads. Raises `StorageError`."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, function, self._store)
+
+    async def parse(self, function: Callable[[], T]) -> T:
+        """Run what takes long and needs no store, such as parsing many points."""
+        return await asyncio.get_running_loop().run_in_executor(self._parser, function)
+
+    def is_upkeep_due(self) -> bool:
+        """Return whether `keep_up` has something to do."""
+        return self._store.is_upkeep_due()
+
+    async def keep_up(self) -> bool:
+        """Do a part of the upkeep; return whether there is more. Raises `StorageError`."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._keeper, self._store.run_upkeep)
+
+    def close(self) -> None:
+        """Finish what runs, then close the store. No request is left."""
+        for pool in (self._parser, self._writer, self._keeper, self._readers):
+            pool.shutdown(wait=True, cancel_futures=True)
+        self._store.close()
+
+    async def _write_all(self) -> None:
+        try:
+            while self._waiting:
+                await self._write_some()
+        finally:
+            self._writing = None
+
+    async def _write_some(self) -> None:
+        joined = Points()
+        waiters: list[asyncio.Future[None]] = []
+        while self._waiting and (not waiters or len(joined.times) < _TOGETHER):
+            points, done = self._waiting.pop(0)
+            waiters.append(done)
+            joined.extend(points)
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._writer, partial(self._store.write, joined))
+        except BaseException as error:
+            # All are told, whatever it is: none of them was stored.
+            for done in waiters:
+                if not done.done():
+                    done.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            for done in waiters:
+                if not done.done():
+                    done.set_result(None)
+        finally:
+            self._waiting_points -= len(joined.times)

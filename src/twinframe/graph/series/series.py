@@ -1,0 +1,221 @@
+"""The use cases of values over time: points are written in bulk, and series are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from twinframe.dtdl.interfaces import Content, Property, Telemetry
+from twinframe.errors import (
+    SeriesNotFound,
+    TwinframeError,
+    TwinNotFound,
+    Unsupported,
+)
+from twinframe.graph.context.context import GraphContext
+from twinframe.graph.context.model_cache import ModelView
+from twinframe.graph.series.keeping import KeptModels, find_refused
+from twinframe.graph.series.lines import ParsedLines, check_ahead, parse_lines
+from twinframe.graph.series.paths import check_value, list_values, parse_path
+from twinframe.graph.series.questions import Asked, SeriesQuestion, parse_question
+from twinframe.graph.series.runner import PointRunner
+from twinframe.model.ids import parse_twin_id
+from twinframe.model.json import JsonLimits
+from twinframe.model.moments import parse_moment
+from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession
+from twinframe.storage.points import Buckets, Points, PointValue, Window
+
+Point = tuple[int, PointValue]
+
+_BYTES: Final = 64
+"""About the bytes of a point in an answer, beside its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedLine:
+    """A line, counted from 1, whose points were not stored, and why."""
+
+    line: int
+    twin_id: str | None
+    error: TwinframeError
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenLines:
+    """How many lines and points were stored, and the lines that were not."""
+
+    lines: int
+    points: int
+    refused: Sequence[RefusedLine]
+
+
+class Series:
+    """Keeps telemetry as points, and answers questions about them."""
+
+    def __init__(self, context: GraphContext, runner: PointRunner | None) -> None:
+        """Without a runner no telemetry is kept."""
+        self._context = context
+        self._runner = runner
+        self._kept = KeptModels(context.settings.history.telemetry)
+        own = context.settings.json_
+        self._limits = JsonLimits(own.max_depth, own.max_keys)
+
+    async def write_lines(self, body: bytes) -> WrittenLines:
+        """Store the points of a body of lines; each line is stored whole or refused.
+
+        What is stored is durable. Errors of the call: `Unsupported`, `InvalidArgument`,
+        `LimitExceeded`, `StorageError`.
+        """
+        runner = self._require()
+        most = self._context.settings.bulk.max_points
+        parse = partial(parse_lines, body, self._read_now(), most, self._limits)
+        parsed: ParsedLines = await runner.parse(parse)
+        refused = await find_refused(self._context, self._kept, parsed.senders)
+        if refused:
+            await runner.parse(partial(parsed.refuse, refused))
+        if parsed.lines:
+            await runner.write(parsed.points)
+        errors = [RefusedLine(line, *parsed.errors[line]) for line in sorted(parsed.errors)]
+        return WrittenLines(parsed.count - len(errors), len(parsed.lines), errors)
+
+    async def keep(
+        self,
+        twin_id: str,
+        component: str | None,
+        model_id: str,
+        payload: dict[str, JsonValue],
+        source_time: str | None,
+    ) -> None:
+        """Store the values of a telemetry message, if those of this model are kept.
+
+        What cannot be a point is left out, and so is the time of the source if it is none.
+        """
+        if self._runner is None or not await self._is_kept(model_id):
+            return
+        now = self._read_now()
+        points = Points()
+        time = _read_time(source_time, now)
+        for path, value in list_values(payload, component or ""):
+            if _is_point(path, value):
+                points.add(twin_id, path, time, check_value(value, path))
+        if points.times:
+            await self._runner.write(points)
+
+    async def read_points(
+        self, twin_id: str, path: str, question: SeriesQuestion, page: PageRequest = FIRST_PAGE
+    ) -> Page[Point]:
+        """Return a page of the points of a series, by time.
+
+        Errors: `InvalidArgument`, `MissingArgument`, `TwinNotFound`, `SeriesNotFound`,
+        `InvalidContinuationToken`, `Unsupported`.
+        """
+        runner, asked = self._require(), self.parse(question)
+        await self._check(twin_id, path)
+        arguments = (twin_id, path, question.start, question.end)
+        listing = await self._context.open_listing("series", *arguments)
+        after, size = listing.start(page)
+        start = asked.start if after is None else int(after) + 1
+        found = await runner.read(
+            lambda store: store.read_points((twin_id, path), start, asked.end, size + 1)
+        )
+        return listing.page([(point[0], point) for point in found], size, _measure)
+
+    async def read_buckets(self, twin_id: str, path: str, question: SeriesQuestion) -> Buckets:
+        """Return the buckets of a series that have points. Errors: as `read_points`."""
+        self._require()
+        asked = self.parse(question)
+        await self._check(twin_id, path)
+        (found,) = await self.read_many([(twin_id, path)], asked.window, asked.aggregates)
+        return found
+
+    async def read_many(
+        self, keys: Sequence[tuple[str, str]], window: Window, aggregates: Sequence[str]
+    ) -> Sequence[Buckets]:
+        """Return the buckets of many series, in one state of the points."""
+        return await self._require().read(
+            lambda store: store.read_buckets(keys, window, aggregates)
+        )
+
+    def parse(self, question: SeriesQuestion) -> Asked:
+        """Check a question. Raises `InvalidArgument`, `LimitExceeded`, `MissingArgument`."""
+        most = self._context.settings.graph.max_page_size
+        return parse_question(question, self._read_now(), most)
+
+    async def _check(self, twin_id: str, path: str) -> None:
+        """Raise an error for a series that is not there.
+
+        One of a deleted twin is there for as long as its points are kept. A path that the model
+        declares is there before its first point.
+        """
+        parse_twin_id(twin_id)
+        parse_path(path)
+        known = await self._require().read(lambda store: store.list_paths(twin_id))
+        if path in known:
+            return
+
+        def find(session: GraphSession) -> Content | None:
+            model_id = session.read_twin_model(twin_id)
+            if model_id is None and not known:
+                raise TwinNotFound(twin_id)
+            view = self._context.models.open(session)
+            return None if model_id is None else _find_content(view, model_id, path)
+
+        match await self._context.runner.read(find):
+            case Telemetry():
+                return
+            case Property():
+                raise Unsupported(
+                    f"{path} is a property; series are answered of telemetry and of points."
+                )
+            case _:
+                raise SeriesNotFound(twin_id, path, known)
+
+    async def _is_kept(self, model_id: str) -> bool:
+        kept, models = self._kept, self._context.models
+        return await self._context.runner.read(
+            lambda session: kept.has(model_id, models.open(session))
+        )
+
+    def _require(self) -> PointRunner:
+        if self._runner is not None:
+            return self._runner
+        raise Unsupported(
+            "No telemetry is kept here: set History__Telemetry to all, or to the ids of models."
+        )
+
+    def _read_now(self) -> int:
+        return self._context.clock() // 1000
+
+
+def _find_content(view: ModelView, model_id: str, path: str) -> Content | None:
+    """Return what the model declares at the beginning of a path."""
+    interface = view.find_interface(model_id)
+    name, _, rest = path.partition("/")
+    if interface is not None and name in interface.components:
+        interface = view.find_interface(interface.components[name].schema)
+        name = rest.partition("/")[0]
+    return None if interface is None else interface.contents.get(name)
+
+
+def _read_time(text: str | None, now: int) -> int:
+    """SPEC: the vendor accepts any text as the time of the source."""
+    try:
+        return now if text is None else check_ahead(parse_moment(text), now)
+    except TwinframeError:
+        return now
+
+
+def _is_point(path: str, value: JsonValue) -> bool:
+    try:
+        check_value(value, parse_path(path))
+    except TwinframeError:
+        return False
+    return True
+
+
+def _measure(point: Point) -> int:
+    return _BYTES + (len(point[1]) if isinstance(point[1], str) else 0)

@@ -1,0 +1,133 @@
+"""Points and series against a running service of two workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+
+from tests.e2e.server import Server
+from tests.e2e.wire import Json, Wire
+from tests.e2e.wire_world import must
+from tests.waiting import Threads
+from twinframe.testing.factories import ROOM, build_building_interfaces, build_twin_document
+
+FROM = "2026-03-01T14:00:00Z"
+LINES = {"Content_Type": "application/x-ndjson"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("series")
+    running = Server(folder, workers=2, environment={"History__Telemetry": "all"})
+    with running:
+        wire = Wire(running.port)
+        must(wire.call("POST", "/models", build_building_interfaces()), 201)
+        for twin_id in ("a", "b/c"):
+            must(wire.call("PUT", f"/digitaltwins/{quote(twin_id, safe='')}", document()))
+        wire.close()
+        yield running
+
+
+@pytest.fixture
+def wire(server: Server) -> Iterator[Wire]:
+    connection = Wire(server.port)
+    yield connection
+    connection.close()
+
+
+def document() -> Json:
+    return build_twin_document(ROOM)
+
+
+def send(wire: Wire, *lines: Json) -> Json:
+    body = b"\n".join(json.dumps(line).encode() for line in lines)
+    return must(wire.call("POST", "/telemetry", body, **LINES))
+
+
+def read(wire: Wire, twin_id: str, path: str, question: str = "") -> Json:
+    place = f"/digitaltwins/{quote(twin_id, safe='')}/series/{quote(path, safe='')}"
+    return must(wire.call("GET", f"{place}?from={FROM}{question}"))
+
+
+def test_points_of_two_writers_are_read_by_every_worker(server: Server) -> None:
+    def write(worker: int) -> None:
+        connection, path = Wire(server.port), f"p{worker}"
+        for request in range(10):
+            moments = range(request, request + 20)
+            lines = [
+                {"twinId": "a", "path": path, "value": at, "time": f"2026-03-01T14:00:{at:02}Z"}
+                for at in moments
+            ]
+            assert send(connection, *lines)["pointCount"] == 20
+            found = read(connection, "a", path)["value"]
+            assert [point["value"] for point in found] == list(range(request + 20))
+        connection.close()
+
+    with Threads(4) as threads:
+        list(threads.map(write, range(4)))
+
+
+def test_a_component_and_an_id_with_a_slash_have_their_series(wire: Wire) -> None:
+    line = {"twinId": "b/c", "component": "thermostat", "path": "heat", "value": 2, "time": FROM}
+    assert send(wire, line)["failureCount"] == 0
+    found = read(wire, "b/c", "thermostat/heat")
+    assert found == {"value": [{"time": FROM, "value": 2}], "nextLink": None}
+
+
+def test_pages_and_buckets_have_what_was_sent(wire: Wire) -> None:
+    lines = [
+        {"twinId": "a", "payload": {"motion": at % 2 == 0}, "time": f"2026-03-01T14:{at:02}:00Z"}
+        for at in range(30)
+    ]
+    send(wire, *lines)
+    path = f"/digitaltwins/a/series/motion?from={FROM}"
+    values: list[bool] = []
+    while path:
+        page = must(wire.call("GET", path, max_items_per_page="7"))
+        values += [point["value"] for point in page["value"]]
+        path = (page["nextLink"] or "").removeprefix(f"http://127.0.0.1:{wire._connection.port}")
+    assert values == [at % 2 == 0 for at in range(30)]
+    question = "&to=2026-03-01T14:20:00Z&every=10m&aggregate=count,first,avg"
+    assert read(wire, "a", "motion", question)["value"] == [
+        {"time": FROM, "count": 10, "first": True, "avg": None},
+        {"time": "2026-03-01T14:10:00Z", "count": 10, "first": True, "avg": None},
+    ]
+
+
+def test_a_line_that_is_refused_has_the_error_of_its_message(wire: Wire) -> None:
+    answer = send(wire, {"twinId": "none", "path": "x", "value": 1}, {"twinId": "a", "path": "x"})
+    assert (answer["successCount"], answer["failureCount"]) == (0, 2)
+    assert [(one["line"], one["status"]) for one in answer["results"]] == [(1, 404), (2, 400)]
+    assert answer["results"][0]["error"]["code"] == "DigitalTwinNotFound"
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("?to=2026-03-01T14:00:00Z", "from"),
+        (f"?from={FROM}&till=x", "till"),
+        (f"?from={FROM}&every=1ms&to=2026-03-02T00:00:00Z", "Graph__MaxPageSize"),
+        (f"?from={FROM}&every=1m&aggregate=mx", "Did you mean max"),
+    ],
+)
+def test_a_wrong_question_is_refused_with_what_is_right(
+    wire: Wire, question: str, text: str
+) -> None:
+    status, _, answer = wire.call("GET", f"/digitaltwins/a/series/motion{question}")
+    assert status == 400
+    assert text in answer["error"]["message"]
+
+
+def test_acknowledged_points_survive_the_death_of_all_processes(server: Server) -> None:
+    wire = Wire(server.port)
+    lines = [{"twinId": "a", "path": "kept", "value": "on", "time": FROM}]
+    assert send(wire, *lines)["pointCount"] == 1
+    wire.close()
+    server.kill()
+    server.start()
+    wire = Wire(server.port)
+    assert read(wire, "a", "kept")["value"] == [{"time": FROM, "value": "on"}]
+    wire.close()
