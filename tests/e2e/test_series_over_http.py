@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from tests.e2e.hosted import Provisioner, build_environment, build_hosted
 from tests.e2e.server import Server
 from tests.e2e.wire import Json, Wire
 from tests.e2e.wire_world import must
@@ -131,3 +133,27 @@ def test_acknowledged_points_survive_the_death_of_all_processes(server: Server) 
     wire = Wire(server.port)
     assert read(wire, "a", "kept")["value"] == [{"time": FROM, "value": "on"}]
     wire.close()
+
+
+def test_points_of_a_hosted_graph_are_its_own_and_go_with_it(tmp_path: Path) -> None:
+    provisioner = Provisioner(build_environment(tmp_path, History__Telemetry="all"))
+    with Server(tmp_path, workers=2, environment=provisioner.environment) as server:
+        for name in ("left", "right"):
+            provisioner.bring_up(build_hosted(name))
+            wire = Wire(server.port)
+            place = f"/graphs/{name}"
+            models = build_building_interfaces()
+            must(wire.call("POST", f"{place}/models", models), 201)
+            must(wire.call("PUT", f"{place}/digitaltwins/a", build_twin_document(ROOM)))
+            line = {"twinId": "a", "path": "motion", "value": name, "time": FROM}
+            body = json.dumps(line).encode()
+            assert must(wire.call("POST", f"{place}/telemetry", body, **LINES))["pointCount"] == 1
+            wire.close()
+        wire = Wire(server.port)
+        for name in ("left", "right"):
+            path = f"/graphs/{name}/digitaltwins/a/series/motion?from={FROM}"
+            assert must(wire.call("GET", path))["value"] == [{"time": FROM, "value": name}]
+        wire.close()
+        assert len(list(tmp_path.rglob("points.db"))) == 2
+        provisioner.take_down(build_hosted("left"))
+        assert len(list(tmp_path.rglob("points.db"))) == 1

@@ -19,6 +19,9 @@ AGGREGATES: Final = ("avg", "count", "first", "last", "max", "min", "sum")
 `avg`, `max`, `min` and `sum` are of its numbers alone, and None where it has none; `sum` is then 0.
 """
 
+BEGINNING: Final = -(2**62)
+"""A time before that of any point."""
+
 MICROSECONDS: Final = 1_000_000
 """Microseconds of a second."""
 
@@ -81,6 +84,13 @@ class PointStore(ABC):
     A point is kept once by twin, path and time: the value that was written last counts, and of one
     call the last one. It opens itself when it is first used, in the process that uses it.
     """
+
+    @abstractmethod
+    def find_first_kept(self) -> int:
+        """Return the time before which points are removed by their age, so are not to be written.
+
+        It is in microseconds, and before all points where no age is too old.
+        """
 
     @abstractmethod
     def write(self, points: Points) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 import apsw
 import numpy as np
 
-from twinframe.storage.points import PointValue, SeriesKey
+from twinframe.storage.points import BEGINNING, PointValue, SeriesKey
 from twinframe_points.blocks import (
     DAY,
     TooManyPoints,
@@ -91,8 +91,8 @@ def read_latest(
     connection: apsw.Connection, ids: Sequence[int], moment: int
 ) -> Iterator[tuple[int, Point]]:
     """Yield the last point of each of these series, whose ids are in order, up to `moment`."""
-    parts = find_fresh(connection, ids, _FIRST, moment + 1) if ids else ()
-    fresh = merge_columns([_cut(part, _FIRST, moment + 1) for part in parts])
+    parts = find_fresh(connection, ids, BEGINNING, moment + 1) if ids else ()
+    fresh = merge_columns([_cut(part, BEGINNING, moment + 1) for part in parts])
     ends = np.searchsorted(fresh.series, ids, "right").tolist()
     for series, end in zip(ids, ends, strict=True):
         is_fresh = end > 0 and int(fresh.series[end - 1]) == series
@@ -113,9 +113,6 @@ def _read_day_latest(
         if len(piece.times):
             found = _build_points(piece, np.array([len(piece.times) - 1]))[0]
     return found
-
-
-_FIRST: Final = -(2**62)
 
 
 def _cut(columns: Columns, start: int, end: int) -> Columns:

@@ -6,6 +6,8 @@ from typing import Final
 
 import apsw
 
+from twinframe.storage.points import BEGINNING
+from twinframe_points.blocks import DAY
 from twinframe_points.settings import PointsSettings
 from twinframe_points.transactions import Writes
 
@@ -22,12 +24,17 @@ _DELETE_SERIES: Final = (
 _FORGET: Final = "UPDATE meta SET value = value + 1 WHERE key = 'forgotten'"
 
 
+def find_first_day(settings: PointsSettings, now: int) -> int:
+    """Return the first day that is not too old. `now` are seconds since 1970."""
+    return now // 86_400 - settings.keep_days if settings.keep_days else BEGINNING // DAY
+
+
 def find_expired_day(connection: apsw.Connection, settings: PointsSettings, now: int) -> int | None:
     """Return the oldest day, if its points are to be removed. `now` are seconds since 1970."""
     first: int | None = connection.execute(_FIRST_DAY).get
     if first is None:
         return None
-    is_old = settings.keep_days > 0 and first < now // 86_400 - settings.keep_days
+    is_old = first < find_first_day(settings, now)
     is_large = settings.keep_bytes > 0 and measure_used(connection) > settings.keep_bytes
     return first if is_old or is_large else None
 

@@ -13,6 +13,7 @@ import apsw
 
 from twinframe.storage.points import Buckets, Points, PointStore, PointValue, SeriesKey, Window
 from twinframe_points.aggregating import BucketTable
+from twinframe_points.blocks import DAY
 from twinframe_points.columns import build_columns, merge_columns
 from twinframe_points.compaction import (
     drain_ranks,
@@ -25,7 +26,7 @@ from twinframe_points.file import PointsFile
 from twinframe_points.fresh import insert_fresh
 from twinframe_points.names import SeriesIds
 from twinframe_points.reading import find_ids, read_first, read_latest, read_pieces
-from twinframe_points.retention import find_expired_day, remove_part
+from twinframe_points.retention import find_expired_day, find_first_day, remove_part
 from twinframe_points.settings import PointsSettings
 from twinframe_points.transactions import Overtaken, Writes
 
@@ -50,6 +51,10 @@ class FilePointStore(PointStore):
         self._readers: list[apsw.Connection] = []
         self._is_due = True
         self._looked = 0.0
+
+    def find_first_kept(self) -> int:
+        """Return the beginning of the first day that is not too old."""
+        return find_first_day(self._settings, int(self._clock())) * DAY
 
     # --- writing --------------------------------------------------------------------------------
 
@@ -129,6 +134,8 @@ class FilePointStore(PointStore):
             self._is_due = False
             self._looked = time.monotonic()
             if self._upkeep is None:
+                if not self._file.path.exists():  # a graph without points has no file
+                    return False
                 # PERF: a lost transaction of upkeep is made again, so it need not be synced; a
                 # later one of a writer is synced with all before it.
                 self._upkeep = Writes(self._file, synchronous="NORMAL")

@@ -57,6 +57,10 @@ class PointRunner:
         """Run what takes long and needs no store, such as parsing many points."""
         return await asyncio.get_running_loop().run_in_executor(self._parser, function)
 
+    def find_first_kept(self) -> int:
+        """Return the time before which points are too old to be kept, in microseconds."""
+        return self._store.find_first_kept()
+
     def is_upkeep_due(self) -> bool:
         """Return whether `keep_up` has something to do."""
         return self._store.is_upkeep_due()

@@ -17,7 +17,7 @@ from twinframe.errors import (
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelView
 from twinframe.graph.series.keeping import KeptModels, find_refused
-from twinframe.graph.series.lines import ParsedLines, check_ahead, parse_lines
+from twinframe.graph.series.lines import ParsedLines, Times, check_ahead, parse_lines
 from twinframe.graph.series.paths import check_value, list_values, parse_path
 from twinframe.graph.series.questions import Asked, SeriesQuestion, parse_question
 from twinframe.graph.series.runner import PointRunner
@@ -72,7 +72,7 @@ class Series:
         """
         runner = self._require()
         most = self._context.settings.bulk.max_points
-        parse = partial(parse_lines, body, self._read_now(), most, self._limits)
+        parse = partial(parse_lines, body, self._read_times(runner), most, self._limits)
         parsed: ParsedLines = await runner.parse(parse)
         refused = await find_refused(self._context, self._kept, parsed.senders)
         if refused:
@@ -92,13 +92,15 @@ class Series:
     ) -> None:
         """Store the values of a telemetry message, if those of this model are kept.
 
-        What cannot be a point is left out, and so is the time of the source if it is none.
+        What cannot be a point is left out, also what is too old; and the time of the source if it
+        is none.
         """
         if self._runner is None or not await self._is_kept(model_id):
             return
-        now = self._read_now()
         points = Points()
-        time = _read_time(source_time, now)
+        time = _read_time(source_time, self._read_times(self._runner))
+        if time is None:
+            return
         for path, value in list_values(payload, component or ""):
             if _is_point(path, value):
                 points.add(twin_id, path, time, check_value(value, path))
@@ -187,6 +189,9 @@ class Series:
             "No telemetry is kept here: set History__Telemetry to all, or to the ids of models."
         )
 
+    def _read_times(self, runner: PointRunner) -> Times:
+        return Times(self._read_now(), runner.find_first_kept())
+
     def _read_now(self) -> int:
         return self._context.clock() // 1000
 
@@ -201,12 +206,16 @@ def _find_content(view: ModelView, model_id: str, path: str) -> Content | None:
     return None if interface is None else interface.contents.get(name)
 
 
-def _read_time(text: str | None, now: int) -> int:
-    """SPEC: the vendor accepts any text as the time of the source."""
+def _read_time(text: str | None, times: Times) -> int | None:
+    """Return the time of a message; None if it is too old.
+
+    SPEC: the vendor accepts any text as the time of the source.
+    """
     try:
-        return now if text is None else check_ahead(parse_moment(text), now)
+        time = times.now if text is None else check_ahead(parse_moment(text), times.now)
     except TwinframeError:
-        return now
+        return times.now
+    return None if time < times.first else time
 
 
 def _is_point(path: str, value: JsonValue) -> bool:

@@ -39,7 +39,7 @@ class Kept:
 
     def __init__(self, world: Any, directory: Path, models: tuple[str, ...]) -> None:
         self.world = world
-        self.store = FilePointStore(directory, PointsSettings())
+        self.store = FilePointStore(directory, PointsSettings(), lambda: world.now / 1e9)
         self.settings = Settings.model_validate({"history": {"telemetry": models}})
         self.graph = Graph(
             InlineRunner(world.store), self.settings, clock=world.read_clock, points=self.store
@@ -114,6 +114,11 @@ def test_a_payload_is_a_point_for_each_value_in_it(kept: Kept) -> None:
             InvalidArgument,
             "in the future",
         ),
+        (
+            {"twinId": "r1", "path": "t", "value": 1, "time": "2022-01-31T00:00:00Z"},
+            InvalidArgument,
+            "is too old: points are kept from",
+        ),
         ({"twinId": "none", "path": "t", "value": 1}, TwinNotFound, "none"),
         ({"twinId": "r1", "component": "none", "path": "t", "value": 1}, ComponentNotFound, "none"),
     ],
@@ -153,6 +158,7 @@ def test_a_telemetry_message_is_kept_with_the_time_of_its_source(kept: Kept) -> 
     message = {"noise": 3, "list": [1], "nothing": None, "at": {"x": "on"}}
     kept.do(publish("r1", None, message, "m1", "2024-01-31T00:00:07Z"))
     kept.do(publish("r1", None, {"noise": 4}, "m2", "yesterday"))
+    kept.do(publish("r1", None, {"noise": 5}, "m3", "2020-01-31T00:00:00Z"))  # too old
     assert list(kept.store.list_paths("r1")) == ["at/x", "noise"]
     (first, value), (second, last) = kept.read("r1", "noise")
     assert (first, value, last) == (1_706_659_207_000_000, 3, 4)
