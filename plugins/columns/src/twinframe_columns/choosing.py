@@ -102,6 +102,8 @@ class ChosenQuery(CompiledQuery):
 
         NOTE: those of columns have no key, so a page that goes on has the store's.
         """
+        if session.is_short and (after is not None or self._plan.gives_documents):
+            return self._stored.run_json(session, parameters, after=after, skip=skip, limit=limit)
 
         def run(projection: Projection) -> list[bytes] | None:
             most = limit if self.resumable else None
@@ -111,7 +113,7 @@ class ChosenQuery(CompiledQuery):
             return self._stored.run_json(session, parameters, after=after, skip=skip, limit=limit)
 
         if session.is_short:
-            return self._run_short(session, run_stored, None if after is not None else run)
+            return self._run_short(session, run_stored, run)
         bodies = self._run(session, run) if after is None else None
         return run_stored() if bodies is None else ((body, None) for body in bodies)
 
@@ -119,12 +121,9 @@ class ChosenQuery(CompiledQuery):
         self,
         session: GraphReader,
         run_stored: Callable[[], Iterator[JsonRow]],
-        run: Callable[[Projection], list[bytes] | None] | None,
+        run: Callable[[Projection], list[bytes] | None],
     ) -> Iterator[JsonRow]:
-        plan = self._plan
-        if run is None or plan.gives_documents:
-            return run_stored()
-        is_small = self.resumable or plan.is_looked_up
+        is_small = self.resumable or self._plan.is_looked_up
         is_long = self._stored_declines.is_likely()
         if is_long or not is_small:
             bodies = self._run(session, run, is_short=True)

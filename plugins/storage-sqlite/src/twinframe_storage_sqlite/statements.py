@@ -115,7 +115,7 @@ class StatementRunner:
             with self._nested(deadline):
                 yield
             return
-        self._begin(deadline, _STEPS_TO_FIRST_CHECK, None)
+        self._begin(deadline, _STEPS_TO_FIRST_CHECK)
         try:
             self.read_one("BEGIN")
             yield
@@ -130,29 +130,42 @@ class StatementRunner:
 
     def begin_short(self, steps: int, seconds: float) -> int:
         """Begin the snapshot of `short_snapshot`; return what `end_short` needs."""
-        if self._depth or self.connection.in_transaction:
+        connection = self.connection
+        if self._depth or connection.in_transaction:
             raise StorageError("Work that must be short needs a snapshot of its own.")
         # SEC: one step on a large value (`instr`, `replace`) may take unboundedly long.
-        largest = self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LARGEST_SHORT_VALUE)
-        most = max(steps, _STEPS_PER_SHORT_CHECK)
-        self._begin(time.monotonic() + seconds, _STEPS_PER_SHORT_CHECK, most)
+        largest = connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LARGEST_SHORT_VALUE)
+        # PERF: what `_begin` sets, without what only a run that is not short reads.
+        self._deadline, self._cancelled, self._depth = time.monotonic() + seconds, False, 1
+        self._steps, self.is_short, self._may_yield, self._is_long = 0, True, False, False
+        self._most_steps = max(steps, _STEPS_PER_SHORT_CHECK)
+        self._steps_per_check = self._steps_to_next = _STEPS_PER_SHORT_CHECK
+        connection.set_progress_handler(self._check_progress, _STEPS_PER_SHORT_CHECK)
         try:
-            self.read_one("BEGIN")
-        except BaseException:
+            self._cursor.execute("BEGIN")
+        except BaseException as error:
             self.end_short(largest)
+            if isinstance(error, EngineError):
+                raise self._build_error(error) from error
             raise
         return largest
 
     def end_short(self, largest: int) -> None:
         """End it, with the limit of values that was there before."""
-        self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, largest)
-        self._end()
+        connection = self.connection
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, largest)
+        connection.set_progress_handler(None)
+        self._deadline, self._cancelled, self._depth, self.is_short = None, False, 0, False
+        if self._open:
+            self._close_open()
+        if connection.in_transaction:
+            self.read_one("ROLLBACK")
 
-    def _begin(self, deadline: float | None, steps_per_check: int, most: int | None) -> None:
+    def _begin(self, deadline: float | None, steps_per_check: int) -> None:
         self._deadline, self._cancelled, self._depth = deadline, False, 1
-        self._steps, self._most_steps, self.is_short = 0, most, most is not None
+        self._steps, self._most_steps, self.is_short = 0, None, False
         # NOTE: without a deadline the reader may be the event loop, which must not wait.
-        self._may_yield = deadline is not None and most is None
+        self._may_yield = deadline is not None
         self._begun = time.monotonic()
         self._checks, self._is_long = 0, False
         self._steps_per_check = self._steps_to_next = steps_per_check
@@ -189,7 +202,8 @@ class StatementRunner:
 
     def read_all(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows."""
-        self.check_deadline()
+        if not self.is_short:  # its statements are ended after their steps
+            self.check_deadline()
         try:
             return self._cursor.execute(sql, bindings).fetchall()
         except EngineError as error:

@@ -100,8 +100,7 @@ class QueryPlans:
 
     def find(self, text: str, values: Mapping[str, Value]) -> Found | None:
         """Return the cached plan under the models that were seen last; the run compares these."""
-        version = self._version
-        return None if version is None else self._find(text, values, version)
+        return None if self._version is None else self._find(text, values, self._version)
 
     def _find(self, text: str, values: Mapping[str, Value], version: int) -> Found | None:
         key = build_plan_key(text, values, version)

@@ -133,6 +133,7 @@ class Queries:
         self._context = context
         self._instruments = instruments
         most_bytes = context.settings.graph.max_page_bytes
+        self._tries_short = settings.timeout > SHORT_SECONDS
         self._sizes = PageSizes(settings.page_size, settings.max_page_size, most_bytes)
         self._plans = QueryPlans(settings, context.models, engine)
         self._spool = ResultSpool(
@@ -154,11 +155,7 @@ class Queries:
         if signer is None or not is_small(text, values):
             return None
         found = self._plans.find(text, values)
-        if (
-            found is None
-            or not found.plan.is_short
-            or self._context.settings.query.timeout <= SHORT_SECONDS
-        ):
+        if found is None or not found.plan.is_short or not self._tries_short:
             return None
         started = time.perf_counter()
         size = self._sizes.build(page_size)
@@ -281,7 +278,7 @@ class Queries:
         text, values = position.text, position.values
         request = _Request(position, values, size, self._sizes.bytes, limits, watch)
         found = self._plans.find(text, values) if is_small(text, values) else None
-        if found is not None and found.plan.is_short and settings.timeout > SHORT_SECONDS:
+        if found is not None and found.plan.is_short and self._tries_short:
             request.values = found.values
             answer = self._run_short(request, found.plan)
             if answer is not None:
@@ -403,7 +400,8 @@ def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer
         return _LATER
     if not session.has_schema(plan.key.schema_version):
         return None
-    count = _count_fitting(rows, request)
+    # PERF: most have one row, which fits.
+    count = len(rows) if len(rows) <= 1 else _count_fitting(rows, request)
     if len(rows) > count and not plan.execution.resumable:
         return None
     return _build_answer(session, request, plan, rows, count)
@@ -428,8 +426,6 @@ def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRo
 
 def _count_fitting(rows: Sequence[JsonRow], request: _Request) -> int:
     """Return how many of the rows fit on a page."""
-    if len(rows) <= 1:
-        return len(rows)
     room, count = request.bytes, min(len(rows), request.size)
     # PERF: the rows of most pages are counted at once.
     if sum([len(body) for body, _ in rows]) <= room:
@@ -497,7 +493,8 @@ def _parse_position(state: JsonValue) -> _Position:
 
 
 def _measure_rows(rows: Sequence[bytes]) -> float:
-    return len(rows) / _ROWS_A_UNIT + sum(map(len, rows)) / _BYTES_A_UNIT
+    size = len(rows[0]) if len(rows) == 1 else sum(map(len, rows))
+    return len(rows) / _ROWS_A_UNIT + size / _BYTES_A_UNIT
 
 
 def _measure_steps(session: GraphSession, limits: Limits) -> float:

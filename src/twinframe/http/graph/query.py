@@ -12,7 +12,6 @@ from twinframe.graph.queries.names import QueryWarning
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import read_exchange, read_json, read_page_size, render_listing
 from twinframe.http.streaming import DisconnectWatch
-from twinframe.model.values import JsonValue
 from twinframe.runtime.instruments.base import CURRENT_REQUEST
 
 
@@ -24,7 +23,9 @@ async def run_query(api: GraphApiContext, request: Request, response: Response) 
     body = await read_json(api, request, api.bodies.limits.query)
     if not isinstance(body, dict):
         raise InvalidArgument("Payload is invalid: the body must be an object with a query.")
-    text = _read_text(body, "query")
+    text = body.get("query")
+    if not (text is None or isinstance(text, str)):
+        raise InvalidArgument("query must be a string.")
     token = body.get("continuationToken") or None  # empty means none, as in listings
     if token is not None and not isinstance(token, str):
         raise InvalidContinuationToken("The continuation token is no text.")
@@ -65,10 +66,3 @@ def _render_warnings(warnings: Sequence[QueryWarning]) -> bytes:
         for warning in warnings
     ]
     return b',"warnings":' + orjson.dumps(rendered)
-
-
-def _read_text(body: dict[str, JsonValue], name: str) -> str | None:
-    value = body.get(name)
-    if value is None or isinstance(value, str):
-        return value
-    raise InvalidArgument(f"{name} must be a string.")

@@ -26,6 +26,8 @@ _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 def build_scalar(value: Value) -> SqlValue:
     """Convert a scalar for SQL. Raises `CannotRun` where SQL has no such value."""
+    if type(value) is str:  # PERF: most are
+        return value
     match value:
         case bool():
             return int(value)

@@ -75,6 +75,8 @@ class SqliteQuery(CompiledQuery):
         self._ranges = IdRanges(select.statement.ranges)
         self._joins = JoinChoice(select.statement.joins)
         self.text = self._ranges.strip(self._joins.strip(self._text))
+        self._is_fixed = self._scan is None and not select.statement.joins
+        self._is_fixed = self._is_fixed and not select.statement.ranges
         self._is_noted = bool(find_targets(self.text))
         self._is_lookup = is_lookup(self.text)
 
@@ -89,10 +91,13 @@ class SqliteQuery(CompiledQuery):
     ) -> Iterator[JsonRow]:
         """Result rows as JSON bytes; those of a resumable query carry their row id as key."""
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
-        self._bind_page(bindings, skip, limit)
+        if self._is_unpaged and limit is not None:
+            bindings["page_skip"], bindings["page_limit"] = skip, limit
+        else:
+            self._bind_page(bindings, skip, limit)
         if self.resumable:
             bindings["page_after"] = self._first if after is None else self._read_key(after)
-        text = self._choose(scans, bindings)
+        text = self._text if self._is_fixed else self._choose(scans, bindings)
         notes = scans.notes if self._is_noted else None
         if limit is None:
             return cast("Iterator[JsonRow]", _run(scans, text, bindings, notes))
@@ -196,7 +201,7 @@ def _read_count(bindings: Mapping[str, SqlValue], placeholder: str | None) -> in
 def _run_all(
     scans: GraphScans, sql: str, bindings: Mapping[str, SqlValue], notes: IndexNotes | None
 ) -> list[tuple[Any, ...]]:
-    before = scans.read_steps()
+    before = 0 if notes is None else scans.read_steps()
     try:
         return scans.read_all(sql, bindings)
     except StorageError as error:
