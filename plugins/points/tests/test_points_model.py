@@ -6,12 +6,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.point_shelf import DAY, NOW, Shelf
 from twinframe.storage.points import AGGREGATES, Points, PointValue, Window
+from twinframe_points.columns import build_columns, pack_columns, unpack_columns
 
 START = (NOW // 86_400 - 3) * DAY
 KEYS = [("a", "t"), ("a", "u"), ("b", "t"), ("b", "x/y")]
@@ -131,3 +133,28 @@ def test_points_equal_a_dictionary(steps: list[Any]) -> None:
             check(shelf, model)
         finally:
             shelf.store.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(TIMES, VALUES), min_size=1, max_size=50),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_the_compressed_form_has_every_bit(
+    rows: list[tuple[int, PointValue]], scale: int, with_series: bool
+) -> None:
+    series = [at % scale + 5 if with_series else 5 for at in range(len(rows))]
+    times, values = [time for time, _ in rows], [value for _, value in rows]
+    given_ = build_columns(series, times, values)
+    found = unpack_columns(pack_columns(given_, with_series=with_series), 5)
+    assert found.times.tolist() == times
+    assert found.series.tolist() == series
+    assert found.kinds.tolist() == given_.kinds.tolist()
+    shown = found.take_values(np.arange(len(rows)))
+    assert [_show(value) for value in shown] == [_show(value) for value in values]
+
+
+def _show(value: PointValue | None) -> str:
+    """Tell apart what compares equal: -0.0 and 0.0, 1 and True."""
+    return repr(float(value)) if type(value) is int else repr(value)

@@ -267,10 +267,9 @@ def test_acknowledged_points_survive_a_kill_of_any_writer(tmp_path: Path) -> Non
     for _ in range(2):
         for name, count in acknowledged.items():
             found = dict(shelf.store.read_points((name, "t"), 0, 2**60, 1_000_000))
-            values = sorted(found.values())
-            wanted = _list_last(count)
-            assert set(wanted.items()) <= set(found.items()) or values[-1] >= count, name
-            assert set(wanted) <= found.keys(), name
+            # NOTE: values rise; one that was written but not acknowledged may have replaced them.
+            for time, value in _list_last(count).items():
+                assert found[time] >= value, name
         shelf.drain()
     shelf.store.close()
 

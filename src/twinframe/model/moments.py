@@ -26,7 +26,8 @@ def parse_moment(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is not None:
-            return (moment - _EPOCH) // _MICROSECOND
+            # NOTE: converted first: an offset can lead out of the years 1 to 9999.
+            return (moment.astimezone(UTC) - _EPOCH) // _MICROSECOND
     except (ValueError, OverflowError):
         pass
     raise InvalidArgument(

@@ -37,7 +37,8 @@ class Asked:
     @property
     def window(self) -> Window:
         """The window of a question for aggregates."""
-        return Window(self.start, self.end, self.every or self.end - self.start)
+        length = self.end - self.start
+        return Window(self.start, self.end, min(self.every or length, length))
 
 
 def parse_question(question: SeriesQuestion, now: int, most: int) -> Asked:

@@ -31,6 +31,8 @@ from twinframe.storage.points import Buckets, Points, PointValue, Window
 
 Point = tuple[int, PointValue]
 
+_SHOWN: Final = 50
+"""Series that an error names, or finds a near one among."""
 _BYTES: Final = 64
 """About the bytes of a point in an answer, beside its text."""
 
@@ -174,7 +176,7 @@ class Series:
                     f"{path} is a property; series are answered of telemetry and of points."
                 )
             case _:
-                raise SeriesNotFound(twin_id, path, known)
+                raise SeriesNotFound(twin_id, path, known[:_SHOWN])
 
     async def _is_kept(self, model_id: str) -> bool:
         kept, models = self._kept, self._context.models

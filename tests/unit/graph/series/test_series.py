@@ -119,6 +119,11 @@ def test_a_payload_is_a_point_for_each_value_in_it(kept: Kept) -> None:
             InvalidArgument,
             "is too old: points are kept from",
         ),
+        (
+            {"twinId": "r1", "path": "t", "value": 1, "time": "0001-01-01T00:00:00+14:00"},
+            InvalidArgument,
+            "with an offset",
+        ),
         ({"twinId": "none", "path": "t", "value": 1}, TwinNotFound, "none"),
         ({"twinId": "r1", "component": "none", "path": "t", "value": 1}, ComponentNotFound, "none"),
     ],
@@ -199,6 +204,7 @@ def test_buckets_of_many_series_come_of_one_state(kept: Kept) -> None:
         ({"start": None}, MissingArgument, "from"),
         ({"start": "Tuesday"}, InvalidArgument, "from: 'Tuesday' is not a date and time"),
         ({"start": "2054-01-31T00:00:00Z"}, InvalidArgument, "in the future"),
+        ({"start": "9999-12-31T23:59:59-14:00"}, InvalidArgument, "from: '9999"),
         ({"end": "2054-01-31T00:00:00Z"}, InvalidArgument, "to: 2054"),
         ({"end": FROM}, InvalidArgument, "must be before"),
         ({"every": "5 minutes"}, InvalidArgument, "such as 30s, 5m or 1h"),
@@ -214,6 +220,15 @@ def test_a_wrong_question_says_what_would_be_right(
     with pytest.raises(error) as raised:
         kept.graph.series.parse(SeriesQuestion(**{"start": FROM, **question}))
     assert text in str(raised.value)
+
+
+@pytest.mark.parametrize("start", ["0001-01-01T00:00:00Z", FROM])
+def test_the_longest_step_is_one_bucket(kept: Kept, start: str) -> None:
+    kept.write(line(), line(second=59, value=2))
+    asked = SeriesQuestion(start, None, "999999999d", ("count", "avg"))
+    found = kept.do(kept.graph.series.read_buckets("r1", "noise", asked))
+    assert [list(column) for column in found.columns] == [[2], [11.25]]
+    assert len(kept.read("r1", "noise", start=start)) == 2
 
 
 def test_a_series_that_is_not_there_names_those_that_are(kept: Kept) -> None:
