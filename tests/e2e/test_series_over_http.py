@@ -106,6 +106,12 @@ def test_a_line_that_is_refused_has_the_error_of_its_message(wire: Wire) -> None
     assert answer["results"][0]["error"]["code"] == "DigitalTwinNotFound"
 
 
+def test_every_line_of_many_bad_ones_is_reported(wire: Wire) -> None:
+    answer = send(wire, *({"twinId": f"none-{at}", "path": "x", "value": at} for at in range(3000)))
+    assert [one["line"] for one in answer["results"]] == list(range(1, 3001))
+    assert {one["status"] for one in answer["results"]} == {404}
+
+
 @pytest.mark.parametrize(
     ("question", "text"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -52,6 +53,7 @@ async def find_refused(
     asked = list(dict.fromkeys(senders))
     for start in range(0, len(asked), _AT_ONCE):
         some = asked[start : start + _AT_ONCE]
+        await asyncio.sleep(0)  # others get a turn: a store may read on the event loop
         refused |= await context.runner.read(lambda session: _check(context, session, kept, some))  # noqa: B023  # awaited here
     return refused
 

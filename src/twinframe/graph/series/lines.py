@@ -70,8 +70,17 @@ class Times:
         return check_ahead(moment, self.now)
 
 
-def parse_lines(body: bytes, times: Times, most: int, limits: JsonLimits) -> ParsedLines:
-    """Parse a body of lines, with `most` points at most.
+@dataclass(frozen=True, slots=True)
+class LineLimits:
+    """The most `points` of a body, the most `bytes` of a line, and what its JSON may hold."""
+
+    points: int
+    bytes: int
+    json: JsonLimits
+
+
+def parse_lines(body: bytes, times: Times, limits: LineLimits) -> ParsedLines:
+    """Parse a body of lines.
 
     Raises `LimitExceeded` for more points, and `InvalidArgument` for a body without lines.
     """
@@ -82,10 +91,10 @@ def parse_lines(body: bytes, times: Times, most: int, limits: JsonLimits) -> Par
             continue
         parsed.count += 1
         parser.parse(number, line)
-        if parsed.count > most or len(parsed.lines) > most:
+        if parsed.count > limits.points or len(parsed.lines) > limits.points:
             raise LimitExceeded(
-                f"The request has more than {most} lines or points, which is the most that is "
-                "taken at once (Bulk__MaxPoints); nothing was stored."
+                f"The request has more than {limits.points} lines or points, which is the most "
+                "that is taken at once (Bulk__MaxPoints); nothing was stored."
             )
     if not parsed.count:
         raise InvalidArgument("Payload is invalid: the body must have a JSON object a line.")
@@ -104,7 +113,7 @@ def _split(body: bytes) -> Iterator[bytes]:
 class _LineParser:
     """PERF: 6 us a line; what is alike in many lines is checked once."""
 
-    def __init__(self, times: Times, limits: JsonLimits) -> None:
+    def __init__(self, times: Times, limits: LineLimits) -> None:
         self.parsed = ParsedLines()
         self._times = times
         self._limits = limits
@@ -115,7 +124,13 @@ class _LineParser:
         """Add the points of a line, or its error."""
         document: JsonValue = None
         try:
-            document = parse_json(line, self._limits)
+            # SEC: the values of a text take up to twenty times its bytes.
+            if len(line) > self._limits.bytes:
+                raise LimitExceeded(
+                    f"The line has {len(line)} bytes; at most {self._limits.bytes} are taken "
+                    "(Graph__MaxTwinBytes)."
+                )
+            document = parse_json(line, self._limits.json)
             self._parse(number, document)
         except TwinframeError as error:
             twin = document.get("twinId") if isinstance(document, dict) else None

@@ -17,7 +17,7 @@ from twinframe.errors import (
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelView
 from twinframe.graph.series.keeping import KeptModels, find_refused
-from twinframe.graph.series.lines import ParsedLines, Times, check_ahead, parse_lines
+from twinframe.graph.series.lines import LineLimits, ParsedLines, Times, check_ahead, parse_lines
 from twinframe.graph.series.paths import check_value, list_values, parse_path
 from twinframe.graph.series.questions import Asked, SeriesQuestion, parse_question
 from twinframe.graph.series.runner import PointRunner
@@ -63,8 +63,13 @@ class Series:
         self._context = context
         self._runner = runner
         self._kept = KeptModels(context.settings.history.telemetry)
-        own = context.settings.json_
-        self._limits = JsonLimits(own.max_depth, own.max_keys)
+        settings = context.settings
+        own = settings.json_
+        self._limits = LineLimits(
+            settings.bulk.max_points,
+            settings.graph.max_twin_bytes,
+            JsonLimits(own.max_depth, own.max_keys),
+        )
 
     async def write_lines(self, body: bytes) -> WrittenLines:
         """Store the points of a body of lines; each line is stored whole or refused.
@@ -73,8 +78,7 @@ class Series:
         `LimitExceeded`, `StorageError`.
         """
         runner = self._require()
-        most = self._context.settings.bulk.max_points
-        parse = partial(parse_lines, body, self._read_times(runner), most, self._limits)
+        parse = partial(parse_lines, body, self._read_times(runner), self._limits)
         parsed: ParsedLines = await runner.parse(parse)
         refused = await find_refused(self._context, self._kept, parsed.senders)
         if refused:

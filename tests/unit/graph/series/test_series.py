@@ -148,6 +148,12 @@ def test_a_body_of_no_lines_and_one_of_too_many_points_are_refused(kept: Kept) -
     assert kept.store.list_paths("r1") == []
 
 
+def test_a_line_that_is_too_long_is_refused(kept: Kept) -> None:
+    (refused,) = kept.write(line(), {"twinId": "r1", "path": "t", "value": "x" * 2**20}).refused
+    assert isinstance(refused.error, LimitExceeded)
+    assert "Graph__MaxTwinBytes" in refused.error.message
+
+
 def test_only_telemetry_of_the_chosen_models_is_kept(world: Any, tmp_path: Path) -> None:
     world.put("r1", ROOM)
     kept = Kept(world, tmp_path, ("dtmi:example:Other;1",))
