@@ -16,6 +16,7 @@ from benchmarks import (
     http,
     mcp,
     ontology,
+    points,
     portable,
     queries,
     rdf,
@@ -35,6 +36,7 @@ NAMES = (
     "many",
     "mcp",
     "ontology",
+    "points",
     "portable",
     "queries",
     "rdf",
@@ -92,7 +94,7 @@ def main() -> None:
         report.render()
         return
     _measure_own_graphs(report, parts, asked)
-    if parts - {"control", "many", "portable", "rdf"}:
+    if parts - {"control", "many", "points", "portable", "rdf"}:
         _measure_graph(report, parts, asked)
     report.render()
 
@@ -110,6 +112,8 @@ def _measure_own_graphs(report: Report, parts: set[str], asked: argparse.Namespa
         )
     if "rdf" in parts:
         rdf.measure(report, asked.twins, seconds=0.7 if asked.quick else 2.0)
+    if "points" in parts:
+        points.measure(report, quick=asked.quick)
     if "portable" in parts:
         portable.measure(report, asked.data, 10_000 if asked.quick else asked.twins)
 

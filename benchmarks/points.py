@@ -1,0 +1,119 @@
+"""Values over time: what a point takes at rest, how fast points come in, and series of a day."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+from benchmarks.report import Figure, Report
+from tests.e2e.server import Server
+from tests.e2e.wire import Wire
+from twinframe.storage.points import Points, Window
+from twinframe.testing.factories import ROOM, build_building_interfaces, build_twin_document
+from twinframe_points.settings import PointsSettings
+from twinframe_points.store import FilePointStore
+
+_DAY = 86_400_000_000
+_TWINS = 10_000
+_ROUNDS = 1_000
+_REQUEST = 10_000
+_CLIENTS = 3
+
+
+def measure(report: Report, *, quick: bool) -> None:
+    """Fill a day of 10,000 twins, then ask; and send points to a worker over HTTP."""
+    with tempfile.TemporaryDirectory() as folder:
+        _measure_store(report, Path(folder), 1_000 if quick else _TWINS)
+    with tempfile.TemporaryDirectory() as folder:
+        _measure_requests(report, Path(folder), 20 if quick else 100)
+
+
+def _measure_store(report: Report, folder: Path, twins: int) -> None:
+    now = time.time()
+    start = (int(now) // 86_400 - 1) * _DAY
+    store = FilePointStore(folder, PointsSettings(), lambda: now)
+    chosen = random.Random(1)
+    values = [chosen.gauss(21, 2) for _ in range(twins)]
+    for at in range(_ROUNDS):
+        points = Points()
+        for twin in range(twins):
+            values[twin] += chosen.gauss(0, 0.05)
+            moment = start + at * (_DAY // _ROUNDS) + chosen.randrange(400_000)
+            points.add(f"room-{twin}", "temperature", moment, round(values[twin], 2))
+        store.write(points)
+        while store.run_upkeep():
+            pass
+    now += 3600
+    while store.run_upkeep():
+        pass
+    window = Window(start, start + _DAY, 300_000_000)
+    one = [("room-77", "temperature")]
+    many = [(f"room-{twin}", "temperature") for twin in range(0, twins, twins // 200)]
+    day = _time(lambda: store.read_buckets(one, window, ("avg", "min", "max", "last")))
+    join = _time(lambda: store.read_buckets(many, window, ("avg",)))
+    store.close()
+    size = (folder / "points.db").stat().st_size / (_ROUNDS * twins)
+    report.add(Figure("points: bytes at rest", size, "B", aim="≤ 4 B", kept=size <= 4))
+    report.add(Figure("points: one day by 5 min", day, "ms", aim="≤ 5 ms", kept=day <= 5))
+    report.add(Figure("points: 200 days by 5 min", join, "ms", aim="≤ 20 ms", kept=join <= 20))
+
+
+def _time(function: Callable[[], object]) -> float:
+    taken = []
+    for _ in range(20):
+        begin = time.perf_counter()
+        function()
+        taken.append(time.perf_counter() - begin)
+    return statistics.median(taken) * 1000
+
+
+def _measure_requests(report: Report, folder: Path, requests: int) -> None:
+    with Server(folder, environment={"History__Telemetry": "all"}) as server:
+        wire = Wire(server.port)
+        wire.call("POST", "/models", build_building_interfaces())
+        document = build_twin_document(ROOM)
+        for first in range(0, _TWINS, 1000):
+            twins = [{**document, "$dtId": f"room-{at}"} for at in range(first, first + 1000)]
+            assert wire.call("POST", "/digitaltwins", twins)[2]["failureCount"] == 0
+        wire.close()
+        bodies = [_build_body(at) for at in range(min(requests, 20))]
+        numbers = count()
+
+        def send() -> None:
+            connection = Wire(server.port)
+            while (at := next(numbers)) < requests:
+                body = bodies[at % len(bodies)]
+                kind = "application/x-ndjson"
+                answer = connection.call("POST", "/telemetry", body, Content_Type=kind)[2]
+                assert answer["pointCount"] == _REQUEST, answer
+            connection.close()
+
+        clients = [threading.Thread(target=send) for _ in range(_CLIENTS)]
+        begin = time.perf_counter()
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        rate = requests * _REQUEST / (time.perf_counter() - begin)
+    kept = rate >= 50_000
+    report.add(Figure("points a second over HTTP", rate, "/s", aim="≥ 50,000 /s", kept=kept))
+
+
+def _build_body(at: int) -> bytes:
+    chosen = random.Random(at)
+    begin = datetime.now(UTC) - timedelta(hours=20) + timedelta(seconds=86 * at)
+    lines = []
+    for twin in range(_REQUEST):
+        moment = begin + timedelta(microseconds=chosen.randrange(400_000))
+        value = round(chosen.gauss(21, 1), 2)
+        line = {"twinId": f"room-{twin % _TWINS}", "path": "motion", "value": value}
+        lines.append(json.dumps({**line, "time": moment.isoformat()}))
+    return "\n".join(lines).encode()
