@@ -24,6 +24,8 @@ from twinframe_points.names import find_id
 MOST_POINTS: Final = 2_000_000
 """Points of blocks that are in memory at once, unless that many fall into `_SHORTEST`."""
 _SHORTEST: Final = 1_000_000
+_GROUP_POINTS: Final = 16_384
+"""PERF: these stay in the processor's cache; 200 series at once took 20 ms, in groups 15."""
 
 Point = tuple[int, PointValue]
 
@@ -43,30 +45,49 @@ def read_pieces(
 ) -> Iterator[Columns]:
     """Yield the points of these series, whose ids are in order, from `start` until before `end`.
 
-    Those of a piece are by series and time, and later than those of the piece before. A piece has
-    a bounded number of points.
+    Those of a piece are by series and time. A later piece has other series, or later points. A
+    piece has a bounded number of points.
     """
     if not ids or start >= end:
         return
     try:
-        piece = _read_piece(connection, ids, start, end)
+        blocks, fresh = _read_parts(connection, ids, start, end)
     except TooManyPoints:
         middle = (start + end) // 2
         if end - start > DAY:  # whole days, so that a block is read once
             middle = min(max(middle // DAY * DAY, start + 1), end - 1)
         yield from read_pieces(connection, ids, start, middle)
         yield from read_pieces(connection, ids, middle, end)
-    else:
-        yield piece
+        return
+    if fresh:
+        yield merge_columns([*blocks, *fresh])  # what is fresh is newer than any block
+        return
+    for group in _group_blocks(blocks):
+        yield merge_columns(group)
 
 
-def _read_piece(connection: apsw.Connection, ids: Sequence[int], start: int, end: int) -> Columns:
+def _read_parts(
+    connection: apsw.Connection, ids: Sequence[int], start: int, end: int
+) -> tuple[list[Columns], list[Columns]]:
+    """Return the blocks of some series, and what is fresh of them."""
     fresh = [_cut(part, start, end) for part in find_fresh(connection, ids, start, end)]
-    fresh = [part for part in fresh if len(part.times)]
     most = MOST_POINTS if end - start > _SHORTEST else sys.maxsize
     blocks = [_cut(block, start, end) for block in find_blocks(connection, ids, start, end, most)]
-    blocks = [block for block in blocks if len(block.times)]
-    return merge_columns([*blocks, *fresh])  # what is fresh is newer than any block
+    return [one for one in blocks if len(one.times)], [one for one in fresh if len(one.times)]
+
+
+def _group_blocks(blocks: Sequence[Columns]) -> Iterator[list[Columns]]:
+    """Yield blocks in groups, in which each series is whole."""
+    group: list[Columns] = []
+    points = 0
+    for block in blocks:
+        if points >= _GROUP_POINTS and block.series[0] != group[-1].series[0]:
+            yield group
+            group, points = [], 0
+        group.append(block)
+        points += len(block.times)
+    if group:
+        yield group
 
 
 def read_first(
