@@ -22,6 +22,7 @@ async def open_with_columns(folder: Path, **more: str) -> AsyncIterator[Graph]:
     environ = {
         "Storage__Sqlite__Directory": str(folder),
         "Query__Columns__LeastTwins": "0",
+        "Memory__Bytes": str(8 * 1024**3),  # this process has what all tests before it left
         **more,
     }
     async with open_graph(load_installation(environ=environ)) as graph:
