@@ -1,4 +1,4 @@
-import { Link2, ListTree, Play, Square, Timer } from "lucide-react";
+import { Link2, ListTree, Play, Square } from "lucide-react";
 import { Button, Group, Toolbar } from "react-aria-components";
 
 import { ROUTES_BASE, routeOf } from "../app/addresses";
@@ -51,7 +51,7 @@ export function QueryToolbar({ onRun, onExplain, onProfile, samples }: Props) {
         </Button>
         {!narrow && (
           <Button className="button" onPress={onProfile} isDisabled={empty || busy}>
-            <Timer size={14} aria-hidden /> Profile
+            <ListTree size={14} aria-hidden /> Profile
           </Button>
         )}
       </Group>

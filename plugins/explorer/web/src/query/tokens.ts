@@ -195,15 +195,15 @@ export function tokenize(text: string, language: QueryLanguage): Token[] {
   return tokens;
 }
 
-const FIRST_WORD =
-  /^(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*(?:(?:EXPLAIN|PROFILE)\b(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*)?(\w*)/i;
+const PLAN_WORD = /^((?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*)(?:EXPLAIN|PROFILE)\b/i;
+const FIRST_WORD = /^(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*(\w*)/;
 
 /** As the service does it: by the first word alone. */
 export function detectLanguage(text: string): QueryLanguage {
-  return FIRST_WORD.exec(text)?.[1]?.toUpperCase() === "SELECT" ? "adt" : "cypher";
+  return FIRST_WORD.exec(text.replace(PLAN_WORD, ""))?.[1]?.toUpperCase() === "SELECT"
+    ? "adt"
+    : "cypher";
 }
-
-const PLAN_WORD = /^((?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*)(?:EXPLAIN|PROFILE)\b/i;
 
 /** Whether the text asks for the plan instead of rows. */
 export function asksForPlan(text: string): boolean {
