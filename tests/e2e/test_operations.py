@@ -31,6 +31,7 @@ FILLED = {
     "route_id": "x",
     "job_id": "x",
     "name": "none.css",
+    "path": "value",
 }
 BODIES: dict[str, bytes] = {
     "empty": b"",
