@@ -213,13 +213,15 @@ class QueryLaw:
         *,
         ordered: bool = False,
         lenient: bool = False,
+        composed: bool = False,
     ) -> Answer:
         """Assert that both answer alike; return the engine's answer, which may be that it declines.
 
         The engine runs the query as it is written and, as a service does, optimized; the answer is
         that to the second. The graph is `odd` by default. A text that the language refuses fails
-        the test unless `lenient`. So does, always, an error of the evaluator where the engine has
-        rows.
+        the test unless `lenient`. So does an error of the evaluator where the engine has rows,
+        unless the text is `composed` of several clauses: an engine need not meet the error of what
+        a later clause drops, and of equal numbers that are one group any may be its key.
         """
         graph, given = graph or self.odd, parameters or {}
         try:
@@ -231,9 +233,9 @@ class QueryLaw:
         answers = [self.ask(each, graph, given) for each in (query, better)[better is query :]]
         if any(found.declined is None for found in answers):
             expected = ask_evaluator(query, graph.reference, given)
-            keep = tuple if ordered else _sorted
+            keep = tuple if ordered else _sort_merged if composed else _sorted
             for found in answers:
-                if found.declined is None:
+                if found.declined is None and not (composed and expected.error is not None):
                     assert expected.error is None, f"{text}: rows, not the error {expected.error}"
                     assert keep(found.rows) == keep(expected.rows), text
                     assert keep(found.bodies) == keep(found.rendered), text
@@ -362,3 +364,18 @@ def open_stored(
 
 def _sorted(rows: Sequence[Any]) -> list[Any]:
     return sorted(rows, key=repr)
+
+
+def _sort_merged(rows: Sequence[Any]) -> list[Any]:
+    return _sorted([_merge_numbers(row) for row in rows])
+
+
+def _merge_numbers(frozen: Any) -> Any:
+    """Whole floats as integers."""
+    match frozen:
+        case ("float", float() as number) if number.is_integer():
+            return ("int", int(number))
+        case tuple():
+            return tuple(map(_merge_numbers, frozen))
+        case _:
+            return frozen

@@ -28,6 +28,7 @@ from twinframe.testing.query_writers import (
     ExpressionWriter,
     PatternWriter,
 )
+from twinframe.testing.typed_writer import TypedWriter
 
 LIMITS = Limits(10_000, None, 20)
 CHANCES = st.randoms(use_true_random=False)
@@ -105,7 +106,7 @@ class GeneratedQueries:
     answered: ClassVar[int] = 150
     """How many of 200 random patterns the engine runs at least."""
 
-    @generated(1000)
+    @generated(850)
     @given(chance=CHANCES)
     def test_generated_expressions_have_equal_values(
         self, query_law: QueryLaw, chance: random.Random
@@ -114,6 +115,18 @@ class GeneratedQueries:
         writer = ExpressionWriter(chance)
         with query_law.open(*writer.build_graph()) as graph:
             query_law.check(writer.write(), graph, writer.build_parameters(), lenient=True)
+
+    @generated(60)
+    @given(chance=CHANCES)
+    def test_generated_clauses_have_equal_rows(
+        self, query_law: QueryLaw, chance: random.Random
+    ) -> None:
+        """Typed expressions in all clauses, over odd texts, numbers and ids."""
+        writer = TypedWriter(chance)
+        with query_law.open(*writer.build_graph()) as graph:
+            for _ in range(3):
+                given_values = writer.build_parameters()
+                query_law.check(writer.write(), graph, given_values, lenient=True, composed=True)
 
     @generated(400)
     @given(chance=CHANCES)
