@@ -224,6 +224,8 @@ PITFALLS = (
         ),
     ),
     "MATCH (t) RETURN DISTINCT null AS n, t.x IN t.list AS v",
+    "MATCH (t) OPTIONAL MATCH p = (t) WHERE t.s = 'foo' RETURN t.s AS s, length(p) AS n, p",
+    "MATCH (t)-[r]->(u) OPTIONAL MATCH p = (t)-[r]->(u) WHERE t.s = 'foo' RETURN p, r",
     "MATCH (t) RETURN DISTINCT null XOR EXISTS { MATCH (t)-->() WITH count(*) AS n RETURN n } AS v",
     "MATCH (t)-->(u) RETURN (0 - $big) ^ 0.5 AS v",
     "UNWIND [['\\u0000b', '1']] AS l MATCH (t) WHERE t.s IN l RETURN l, t.$dtId AS i",

@@ -147,6 +147,10 @@ class PlanCompiler:
         self._add_match(inner, operator)
         if inner.root.tail:
             raise CannotRun("An optional match with computed values.")
+        for path in operator.pattern.paths:
+            if path.variable in inner.composites and select.scope.keys() >= {*path.elements}:
+                # NOTE: nothing is absent that would tell whether the path is there.
+                raise CannotRun("An optional path between what is bound before.")
         has_union = any("UNION" in each for each in inner.root.triples)
         if has_union and not self._statement.abilities.has(PATHS):
             # NOTE: Virtuoso loses rows of larger unions in an OPTIONAL, in plans that vary with the
