@@ -22,7 +22,7 @@ CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /
 HAS_NODE = { node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1
 NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
 
-.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-samples test-mcp test-fuzz reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-samples test-mcp test-fuzz test-laws reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -39,6 +39,7 @@ help:
 	@echo 'make explorer  build the explorer'"'"'s page (Node.js 20 or later); make demo does it where it can'
 	@echo 'make test-explorer  its types, lint and unit tests, then all of it in a real browser (Chromium)'
 	@echo 'make test-fuzz  some 20,000 odd requests to the operations of twins, relationships and models'
+	@echo 'make test-laws  random queries on each engine, ten times as many as in make test, others each time'
 	@echo 'make soak    half an hour of mixed load: memory and times as they went (ARGS="--minutes 5")'
 	@echo 'make reliability  the goals R1 to R25, each with a fault that must break it (ONLY=R1,R6; reliability-r07)'
 	@echo 'make check   format, lint, types, import contracts, docs, the explorer (with Node.js), make test, a smoke of reliability: what CI runs'
@@ -149,6 +150,12 @@ test-deploy: setup
 
 test-fuzz: setup
 	@TWINFRAME_EXAMPLES=6000 $(BIN)/python -m pytest -q tests/unit/http/test_hostile_writes.py $(ARGS)
+
+LAWS = $(foreach store,sqlite rdf,plugins/storage-$(store)/tests/compiler) plugins/columns/tests tests/postgres
+
+test-laws: setup
+	@TWINFRAME_LAW_TIMES=10 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --timeout 3600 $(LAWS) \
+		-k 'generated or groups_are or membership' $(ARGS)
 
 soak: setup
 	@$(BIN)/python -m tests.reliability.soak $(ARGS)

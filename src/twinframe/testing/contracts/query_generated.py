@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import hypothesis.strategies as st
 import orjson
@@ -29,6 +30,9 @@ from twinframe.testing.query_writers import (
     PatternWriter,
 )
 from twinframe.testing.typed_writer import TypedWriter
+
+_TIMES: Final = int(os.environ.get("TWINFRAME_LAW_TIMES", "0"))
+"""How many times as many examples a campaign tries, others each time."""
 
 LIMITS = Limits(10_000, None, 20)
 CHANCES = st.randoms(use_true_random=False)
@@ -92,9 +96,14 @@ MEMBERSHIPS = (
 
 
 def generated(examples: int) -> settings:
-    """The settings of a law: engines inherit it, so it runs for several classes."""
+    """The settings of a law: engines inherit it, so it runs for several classes.
+
+    The examples are the same in each run, so that none fails by chance, unless
+    `TWINFRAME_LAW_TIMES` asks for more of them.
+    """
     return settings(
-        max_examples=examples,
+        max_examples=examples * max(_TIMES, 1),
+        derandomize=_TIMES == 0,
         deadline=None,
         suppress_health_check=[HealthCheck.differing_executors],
     )
