@@ -46,6 +46,6 @@ def test_events_have_the_same_totals_however_many_come_together(store: SqliteGra
     page = 4096
     total = 0
     for (_, found, body), at in zip(rows, range(len(rows)), strict=True):
-        size = len(body) + len(f"s{at}") + 24
+        size = len(body) + len(f"s{at}") + 32
         total += size if size < page else -(-size // page) * page
         assert found == total

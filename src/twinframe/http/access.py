@@ -23,6 +23,7 @@ from twinframe.http.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, S
 from twinframe.http.guard import read_raw_path, write_answer
 from twinframe.http.operations import SIGNED_IN, Route
 from twinframe.http.routing import BoundResponder
+from twinframe.runtime.instruments.base import CURRENT_SUBJECT
 
 _DEEPEST = 3
 """How many segments of a path, such as `/api/v1/swagger`, say whether it is public."""
@@ -219,6 +220,7 @@ def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> Boun
         if caller is None:  # no layer has authenticated: a wiring mistake must not admit anybody
             raise Unauthenticated("the request came past the layer that authenticates")
         exchange.gate = gate
+        CURRENT_SUBJECT.set(caller.subject)
         if needed is not None:
             request_info = build_request_info(exchange)
             if not gate.authorize_known(caller, needed, request_info):

@@ -25,7 +25,7 @@ from twinframe.http.errors import JSON, ErrorAnswer
 from twinframe.http.exchange import SCOPE_KEY, Exchange, Scope, find_traceparent
 from twinframe.http.guard import read_raw_path
 from twinframe.mcp.access import CURRENT_CALLER, CURRENT_REQUEST_INFO
-from twinframe.runtime.instruments.base import CURRENT_REQUEST, CURRENT_TRACE
+from twinframe.runtime.instruments.base import CURRENT_REQUEST, CURRENT_SUBJECT, CURRENT_TRACE
 from twinframe.settings import Settings
 
 USE_MCP = Permission(("mcp", WILDCARD))
@@ -135,6 +135,7 @@ def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
     request = CURRENT_REQUEST.set(request_info.request_id)
     trace = find_traceparent(scope["headers"])
     traced = CURRENT_TRACE.set("" if trace is None else trace.text)
+    subject = CURRENT_SUBJECT.set("" if caller is None else caller.subject)
     user = None if caller is None else build_user(caller)
     if user is not None:
         scope["user"] = user
@@ -143,6 +144,7 @@ def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
         yield
     finally:
         auth_context_var.reset(sdk_token)
+        CURRENT_SUBJECT.reset(subject)
         CURRENT_TRACE.reset(traced)
         CURRENT_REQUEST.reset(request)
         CURRENT_REQUEST_INFO.reset(tokens[1])

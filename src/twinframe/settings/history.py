@@ -1,4 +1,4 @@
-"""The settings of the history of a graph: which values over time are kept."""
+"""The settings of the history of a graph: its changes, and values over time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from twinframe.settings.section import Section
+from twinframe.settings.section import Bytes, Section
 
 ALL: Final = "all"
 """Stands for every model in `History__Telemetry`."""
@@ -27,8 +27,27 @@ def _check_models(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class HistorySettings(Section):
-    """Which values over time are kept."""
+    """How long the changes of a graph are kept, and which values over time."""
 
+    enabled: bool = Field(
+        default=True,
+        description="Keep the changes of twins, relationships and models. If false, they are "
+        "deleted as Events__KeepHours and Events__KeepBytes say.",
+    )
+    keep_days: Annotated[float, Field(gt=0, le=3660)] = Field(
+        default=30.0,
+        description="Days after which changes are deleted. Those that events still need are kept.",
+    )
+    keep_bytes: Bytes = Field(
+        default=1024 * 1024 * 1024,
+        description="Bytes of stored changes and events, telemetry included. Beyond it, the oldest "
+        "are deleted.",
+    )
+    who: bool = Field(
+        default=True,
+        description="Keep with each change who made it: the subject of the token, or the name of "
+        "the API key.",
+    )
     telemetry: Annotated[
         tuple[str, ...], BeforeValidator(_split_text), AfterValidator(_check_models)
     ] = Field(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from twinframe.model.ids import TWIN_LABEL
 from twinframe.query.algebra import LabelName
@@ -121,6 +122,13 @@ REPLACEMENTS: Final = frozenset(
     }
 )
 """The changes after which the earlier document of a twin or relationship is no longer stored."""
+ENTITY_CHANGES: Final = frozenset(kind for kind in ChangeKind if 1 <= kind <= 6)
+"""The changes of twins and relationships."""
+MODEL_CHANGES: Final = frozenset(kind for kind in ChangeKind if kind >= 7)
+"""The changes of models."""
+
+EntityKey = tuple[str, str]
+"""The id of a twin and an empty text, or source and id of a relationship."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +138,17 @@ class OutboxEvent:
     `subject` is the id of its twin or model, within which order counts; `relationship_id` is set
     for changes of a relationship, whose source the subject is. `body` is text in UTF-8, which the
     store does not interpret. `kind` is None for events that a release without kinds stored.
+    `moment` is when it was stored, in nanoseconds since 1970-01-01T00:00:00Z, 0 if unknown.
+    `target_id` is set for a deleted relationship: the twin that it led to. A store without history
+    keeps neither.
     """
 
     subject: str
     body: bytes
     kind: ChangeKind | None = ChangeKind.NOTHING
     relationship_id: str = ""
+    moment: int = 0
+    target_id: str = ""
 
     @property
     def replaced(self) -> tuple[str, str] | None:
@@ -207,6 +220,11 @@ class StoreTraits:
 
 class GraphSession(GraphReader):
     """A view of one graph for one thread. Each call sees all writes acknowledged before it."""
+
+    keeps_history: ClassVar[bool] = False
+    """Whether earlier states of the graph can be read: the store keeps all fields of events, gives
+    documents back byte for byte, and finds the changes of one entity without a search of all.
+    """
 
     @abstractmethod
     def snapshot(self, deadline: float | None = None) -> AbstractContextManager[None]:
@@ -337,6 +355,72 @@ class GraphSession(GraphReader):
             after = rows[-1][0]
             found += ((at, event) for at, event in rows if event.replaced == key)
         return found[:limit]
+
+    # The reads for earlier states, which only a store with history makes fast.
+
+    def read_moment(self, position: int) -> tuple[int, int] | None:
+        """Return position and moment of the first kept event from `position` on, if there is one.
+
+        Moments never go back from one event to the next.
+        """
+        rows = self.read_events(after=position - 1, limit=1)
+        return (rows[0][0], rows[0][1].moment) if rows else None
+
+    def read_first_changes(
+        self, keys: Sequence[EntityKey], *, after: int
+    ) -> Mapping[EntityKey, tuple[int, OutboxEvent]]:
+        """Return the first event after a position that changed each of these entities, if any."""
+        found: dict[EntityKey, tuple[int, OutboxEvent]] = {}
+        wanted = set(keys)
+        for at, event in self._iterate_events(after, ENTITY_CHANGES):
+            key = event.subject, event.relationship_id
+            if key in wanted:
+                found.setdefault(key, (at, event))
+        return found
+
+    def read_entity_changes(
+        self, key: EntityKey, *, after: int, before: int | None, limit: int, newest_first: bool
+    ) -> Sequence[tuple[int, OutboxEvent]]:
+        """Return at most `limit` events that changed an entity, between two positions."""
+        found = [
+            (at, event)
+            for at, event in self._iterate_events(after, ENTITY_CHANGES)
+            if (event.subject, event.relationship_id) == key and (before is None or at < before)
+        ]
+        return (found[::-1] if newest_first else found)[:limit]
+
+    def find_deleted_twins(self, *, after: int) -> Iterator[str]:
+        """Yield the twins that were deleted after a position; one may come several times."""
+        for _, event in self._iterate_events(after, {ChangeKind.TWIN_DELETED}):
+            yield event.subject
+
+    def find_deleted_relationships(
+        self,
+        *,
+        after: int,
+        sources: Sequence[str] | None = None,
+        targets: Sequence[str] | None = None,
+    ) -> Iterator[EntityKey]:
+        """Yield the relationships that were deleted after a position, or got another target or
+        name then; one may come several times. Only those of these sources, or of these targets at
+        that time, if they are given.
+        """
+        for _, event in self._iterate_events(after, {ChangeKind.RELATIONSHIP_DELETED}):
+            if (sources is None or event.subject in sources) and (
+                targets is None or event.target_id in targets
+            ):
+                yield event.subject, event.relationship_id
+
+    def read_model_changes(self, *, after: int) -> Iterator[tuple[int, OutboxEvent]]:
+        """Yield the events after a position that changed a model, with their positions."""
+        yield from self._iterate_events(after, MODEL_CHANGES)
+
+    def _iterate_events(
+        self, after: int, kinds: AbstractSet[ChangeKind]
+    ) -> Iterator[tuple[int, OutboxEvent]]:
+        while rows := self.read_events(after=after, limit=_EVENTS_AT_ONCE):
+            after = rows[-1][0]
+            yield from ((at, event) for at, event in rows if event.kind in kinds)
 
     def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
         """Return twin id -> model id of those that exist; a store may use one read for all."""
@@ -505,7 +589,8 @@ class GraphTransaction(GraphSession):
         """Append these events after all others, in this order, atomically with the other changes.
 
         Positions are from 1 up and rise; one that was seen never recurs, whatever is deleted. There
-        may be gaps. All fields of an event are stored.
+        may be gaps. All fields of an event are stored. A store with history keeps moments, too; one
+        before that of the last event becomes that.
         """
 
     @abstractmethod

@@ -10,10 +10,11 @@ import secrets
 import threading
 import time
 import uuid
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar, cast
+from itertools import islice
+from typing import ClassVar, TypeVar, cast
 
 import orjson
 
@@ -29,6 +30,7 @@ from twinframe.query.evaluate.labels import compile_labels, find_label_names
 from twinframe.query.reader import Hop
 from twinframe.settings import Section
 from twinframe.storage.base import (
+    EntityKey,
     GraphSession,
     GraphStore,
     GraphTransaction,
@@ -55,6 +57,8 @@ T = TypeVar("T")
 
 class MemorySession(GraphSession):
     """Reads the state that `newest` returns, or inside `snapshot` the one at its begin."""
+
+    keeps_history: ClassVar[bool] = True
 
     def __init__(self, instance: Instance, newest: Callable[[], GraphState]) -> None:
         self._instance = instance
@@ -125,9 +129,37 @@ class MemorySession(GraphSession):
     ) -> Sequence[tuple[int, OutboxEvent]]:
         """Events that replaced or deleted one entity."""
         state = self.state
-        positions = state.replaced.get((subject, relationship_id), ())
-        found = positions[bisect_right(positions, after) :][:limit]
-        return [(position, state.events[position]) for position in found]
+        found = (
+            (position, state.events[position])
+            for position in self._find_changes((subject, relationship_id), after)
+        )
+        return [*islice((pair for pair in found if pair[1].replaced), limit)]
+
+    def read_first_changes(
+        self, keys: Sequence[EntityKey], *, after: int
+    ) -> Mapping[EntityKey, tuple[int, OutboxEvent]]:
+        """The first change of each entity after a position."""
+        state = self.state
+        found = {key: self._find_changes(key, after)[:1] for key in keys}
+        return {
+            key: (position, state.events[position])
+            for key, positions in found.items()
+            for position in positions
+        }
+
+    def read_entity_changes(
+        self, key: EntityKey, *, after: int, before: int | None, limit: int, newest_first: bool
+    ) -> Sequence[tuple[int, OutboxEvent]]:
+        """The changes of an entity between two positions."""
+        state, positions = self.state, self._find_changes(key, after)
+        if before is not None:
+            positions = positions[: bisect_left(positions, before)]
+        wanted = positions[::-1] if newest_first else positions
+        return [(position, state.events[position]) for position in wanted[:limit]]
+
+    def _find_changes(self, key: EntityKey, after: int) -> Sequence[int]:
+        positions = self.state.changed.get(key, ())
+        return positions[bisect_right(positions, after) :]
 
     def read_event_bounds(self) -> tuple[int, int]:
         """Return the positions of the first kept and the last event."""

@@ -16,7 +16,14 @@ from twinframe.errors import (
     TargetTwinNotFound,
     TwinNotFound,
 )
-from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord, TwinRecord
+from twinframe.storage.base import (
+    ENTITY_CHANGES,
+    EntityKey,
+    ModelRecord,
+    OutboxEvent,
+    RelationshipRecord,
+    TwinRecord,
+)
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -67,10 +74,6 @@ class FrozenMap(Mapping[K, V], Generic[K, V]):
 RelationshipKey = tuple[str, str]
 """(source id, relationship id)"""
 
-EntityKey = tuple[str, str]
-"""(subject, relationship id, empty for twins)"""
-
-
 _VERSIONS: Final = itertools.count(1)
 """Numbers of model changes, for all graphs of the process: rolled-back ones do not recur."""
 
@@ -83,8 +86,8 @@ class GraphState:
     `twins_of` holds the ids of the twins of each model that has any. `extends` and `ancestors`
     include every interface that was ever stored or referred to by a twin: a twin keeps its labels
     when its model is deleted. `ancestors` are transitive and include the interface itself. `events`
-    are by position, without a gap from `first_event` to `last_event`; `replaced` are the positions
-    of those that replaced or deleted a document, in order.
+    are by position, without a gap from `first_event` to `last_event`; `changed` are the positions
+    of those that changed a twin or relationship, in order.
     """
 
     twins: FrozenMap[str, TwinRecord] = field(default_factory=FrozenMap)
@@ -97,7 +100,8 @@ class GraphState:
     ancestors: FrozenMap[str, frozenset[str]] = field(default_factory=FrozenMap)
     entries: FrozenMap[str, FrozenMap[str, bytes]] = field(default_factory=FrozenMap)
     events: FrozenMap[int, OutboxEvent] = field(default_factory=FrozenMap)
-    replaced: FrozenMap[EntityKey, tuple[int, ...]] = field(default_factory=FrozenMap)
+    changed: FrozenMap[EntityKey, tuple[int, ...]] = field(default_factory=FrozenMap)
+    latest_moment: int = 0
     schema_version: int = 0
     last_position: int = 0
     first_event: int = 1
@@ -223,26 +227,28 @@ class GraphState:
 
     def append_events(self, events: Sequence[OutboxEvent]) -> GraphState:
         """Append events after the others."""
-        kept, replaced, last = self.events, self.replaced, self.last_event
+        kept, changed, last, moment = self.events, self.changed, self.last_event, self.latest_moment
         for event in events:
             last += 1
-            kept = kept.set(last, event)
-            key = event.replaced
-            if key is not None:
-                replaced = replaced.set(key, (*replaced.get(key, ()), last))
-        return replace(self, events=kept, replaced=replaced, last_event=last)
+            moment = max(moment, event.moment)
+            kept = kept.set(last, replace(event, moment=moment))
+            if event.kind in ENTITY_CHANGES:
+                key = event.subject, event.relationship_id
+                changed = changed.set(key, (*changed.get(key, ()), last))
+        return replace(self, events=kept, changed=changed, last_event=last, latest_moment=moment)
 
     def delete_events(self, up_to: int, limit: int) -> GraphState:
         """Delete the oldest events."""
-        kept, replaced = self.events, self.replaced
+        kept, changed = self.events, self.changed
         first = max(min(up_to, self.last_event, self.first_event + limit - 1) + 1, self.first_event)
         for position in range(self.first_event, first):
-            key = kept[position].replaced
+            event = kept[position]
             kept = kept.delete(position)
-            if key is not None:
-                rest = replaced[key][1:]
-                replaced = replaced.set(key, rest) if rest else replaced.delete(key)
-        return replace(self, events=kept, replaced=replaced, first_event=first)
+            if event.kind in ENTITY_CHANGES:
+                key = event.subject, event.relationship_id
+                rest = changed[key][1:]
+                changed = changed.set(key, rest) if rest else changed.delete(key)
+        return replace(self, events=kept, changed=changed, first_event=first)
 
     def build_referrers(self, model_id: str) -> tuple[str, ...]:
         """Ids of the other stored models that name it directly, in upload order."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from twinframe.testing.contracts.bulk import BulkContract
 from twinframe.testing.contracts.entries import EntryContract
+from twinframe.testing.contracts.history import HistoryContract
 from twinframe.testing.contracts.models import ModelContract
 from twinframe.testing.contracts.outbox import OutboxContract
 from twinframe.testing.contracts.reader import ReaderContract
@@ -24,6 +25,7 @@ class GraphStoreContract(
     WriteContract,
     EntryContract,
     OutboxContract,
+    HistoryContract,
     BulkContract,
     ReaderContract,
     RemovalContract,

@@ -12,7 +12,6 @@ import orjson
 
 from twinframe.errors import InvalidContinuationToken
 from twinframe.storage.base import (
-    ChangeKind,
     ChangePage,
     GraphSession,
     IncomingRelationship,
@@ -26,6 +25,7 @@ from twinframe.storage.base import (
     build_change_page,
 )
 from twinframe_storage_sqlite.errors import EngineError, build_error
+from twinframe_storage_sqlite.history import EVENT, HistoryReads, build_event
 from twinframe_storage_sqlite.scans import GraphScans
 from twinframe_storage_sqlite.statements import Row, SqlValue
 
@@ -97,19 +97,15 @@ _REFERRERS: Final = (
 _ENTRY: Final = "SELECT body FROM entry WHERE kind = ? AND key = ?"
 _ENTRIES: Final = "SELECT key, body FROM entry WHERE kind = ? AND key > ? ORDER BY key LIMIT ?"
 _FIRST_ENTRIES: Final = "SELECT key, body FROM entry WHERE kind = ? ORDER BY key LIMIT ?"
-_EVENTS: Final = (
-    "SELECT position, subject, body, kind, relationship FROM event "
-    "WHERE position > ? ORDER BY position LIMIT ?"
-)
+_EVENTS: Final = f"{EVENT} WHERE position > ? ORDER BY position LIMIT ?"
 _CHANGES: Final = (
     "SELECT position, kind, subject, relationship FROM event "
     "WHERE position > ? ORDER BY position LIMIT ?"
 )
-# NOTE: the condition on the kind is that of the index.
+# NOTE: the first condition on the kind is that of the index.
 _REPLACEMENTS: Final = (
-    "SELECT position, subject, body, kind, relationship FROM event "
-    "INDEXED BY event_replacement WHERE subject = ? AND relationship = ? "
-    "AND kind IN (2, 3, 5, 6) AND position > ? ORDER BY position LIMIT ?"
+    f"{EVENT} INDEXED BY event_entity WHERE subject = ? AND relationship = ? "
+    "AND kind BETWEEN 1 AND 6 AND kind IN (2, 3, 5, 6) AND position > ? ORDER BY position LIMIT ?"
 )
 _EVENT_BOUNDS: Final = (
     "SELECT (SELECT min(position) FROM event), "
@@ -121,7 +117,7 @@ _INSTANCE: Final = (
 )
 
 
-class SqliteSession(GraphScans, GraphSession):
+class SqliteSession(HistoryReads, GraphScans, GraphSession):
     """A read-only connection for one thread. `connection` is for the query engine."""
 
     _schema_state: tuple[int, int] | None = None
@@ -178,7 +174,7 @@ class SqliteSession(GraphScans, GraphSession):
 
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
         """Events after a position; one writer at a time gives positions in the order of commits."""
-        return [*map(_build_event, self.read_all(_EVENTS, (after, limit)))]
+        return [*map(build_event, self.read_all(_EVENTS, (after, limit)))]
 
     def read_changes(self, *, after: int, limit: int) -> ChangePage:
         """Which entities the next events changed, without a copy of their bodies."""
@@ -188,9 +184,9 @@ class SqliteSession(GraphScans, GraphSession):
     def read_replacements(
         self, subject: str, relationship_id: str, *, after: int, limit: int
     ) -> Sequence[tuple[int, OutboxEvent]]:
-        """Replacing events of one entity, by the index of these."""
+        """Replacing events of one entity, by the index of its changes."""
         rows = self.read_all(_REPLACEMENTS, (subject, relationship_id, after, limit))
-        return [*map(_build_event, rows)]
+        return [*map(build_event, rows)]
 
     def read_event_bounds(self) -> tuple[int, int]:
         """Return the positions of the first kept and the last event."""
@@ -308,12 +304,6 @@ class SqliteSession(GraphScans, GraphSession):
             decommissioned=bool(decommissioned),
             position=position,
         )
-
-
-def _build_event(row: Row) -> tuple[int, OutboxEvent]:
-    position, subject, body, kind, relationship_id = row
-    kind = None if kind is None else ChangeKind(kind)
-    return position, OutboxEvent(subject, body, kind, relationship_id)
 
 
 def _parse_incoming_key(key: str) -> tuple[str, int, int]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import accumulate, islice
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
 import apsw
@@ -15,6 +14,7 @@ from twinframe.errors import (
     TwinNotFound,
 )
 from twinframe.storage.base import (
+    ENTITY_CHANGES,
     GraphTransaction,
     ModelRecord,
     OutboxEvent,
@@ -87,14 +87,16 @@ ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"""
 _DELETE_ENTRY: Final = "DELETE FROM entry WHERE kind = ? AND key = ? RETURNING 1"
 # PERF: the sum is 0.5 us of an append, and gives the size of the outbox without a scan.
 _APPEND_EVENT: Final = """
-INSERT INTO event (subject, body, kind, relationship, total) VALUES (
-  ?, ?, ?, ?, ? + coalesce((SELECT total FROM event ORDER BY position DESC LIMIT 1), 0))"""
+INSERT INTO event (subject, body, kind, relationship, target, moment, total)
+SELECT ?1, ?2, ?3, ?4, ?5, max(?6, coalesce(l.moment, 0)), ?7 + coalesce(l.total, 0)
+FROM (SELECT 1) LEFT JOIN (
+  SELECT moment, total FROM event ORDER BY position DESC LIMIT 1) l"""
 _APPEND_EVENTS: Final = RowsStatement(
-    "INSERT INTO event (subject, body, kind, relationship, total) VALUES ", 5
+    "INSERT INTO event (subject, body, kind, relationship, target, moment, total) VALUES ", 7
 )
-_LAST_TOTAL: Final = "SELECT total FROM event ORDER BY position DESC LIMIT 1"
+_LAST_EVENT: Final = "SELECT moment, total FROM event ORDER BY position DESC LIMIT 1"
 _FEW_EVENTS: Final = 5
-_ROW_BYTES: Final = 24
+_ROW_BYTES: Final = 32
 _INDEX_BYTES: Final = 16
 _DELETE_EVENTS: Final = """
 DELETE FROM event WHERE position IN (
@@ -206,14 +208,16 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
             # PERF: a write of one twin has one event, which needs no total to be read first.
             if len(events) < _FEW_EVENTS:
                 for event in events:
-                    self._cursor.execute(
-                        _APPEND_EVENT, _bind_event(event, self._measure_row(event))
-                    )
+                    size = self._measure_row(event)
+                    self._cursor.execute(_APPEND_EVENT, _bind_event(event, event.moment, size))
             else:
-                sizes: Iterable[int] = map(self._measure_row, events)
-                last = self._cursor.execute(_LAST_TOTAL).get or 0
-                totals = islice(accumulate(sizes, initial=last), 1, None)
-                _APPEND_EVENTS.run(self._cursor, [*map(_bind_event, events, totals)])
+                moment, total = self._cursor.execute(_LAST_EVENT).get or (0, 0)
+                rows = []
+                for event in events:
+                    total += self._measure_row(event)
+                    moment = max(moment, event.moment)
+                    rows.append(_bind_event(event, moment, total))
+                _APPEND_EVENTS.run(self._cursor, rows)
         except EngineError as error:
             self._fail(error)
 
@@ -223,7 +227,7 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         size = key + len(event.body) + _ROW_BYTES
         if size >= self._page_bytes:
             size = -(-size // self._page_bytes) * self._page_bytes
-        return size if event.replaced is None else size + key + _INDEX_BYTES
+        return size + key + _INDEX_BYTES if event.kind in ENTITY_CHANGES else size
 
     def delete_events(self, *, up_to: int, limit: int) -> int:
         """Delete the oldest events."""
@@ -240,8 +244,9 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         raise build_error(error, self.connection.filename) from error
 
 
-def _bind_event(event: OutboxEvent, total: int) -> tuple[SqlValue, ...]:
-    return event.subject, event.body, event.kind, event.relationship_id, total
+def _bind_event(event: OutboxEvent, moment: int, total: int) -> tuple[SqlValue, ...]:
+    target = event.target_id or None
+    return event.subject, event.body, event.kind, event.relationship_id, target, moment, total
 
 
 def _bind_relationship(record: RelationshipRecord) -> tuple[SqlValue, ...]:

@@ -44,6 +44,7 @@ from twinframe.http.operations import Route
 from twinframe.http.paths import Target
 from twinframe.http.routing import BoundResponder
 from twinframe.model.ids import is_resource_id
+from twinframe.runtime.instruments.base import CURRENT_SUBJECT
 from twinframe.settings import Settings
 
 VISIT: Final = "twinframe.visit"
@@ -306,6 +307,7 @@ def bind_responder(
             if needed is not None:
                 await visit.gate.authorize(caller, needed, build_request_info(visit.exchange))
             visit.exchange.gate = visit.gate
+            CURRENT_SUBJECT.set(caller.subject)
         await responder(visit.api, request, response, **parameters)
 
     return run if rates is None else limit_responder(rates, find_kind(route), run)

@@ -14,7 +14,7 @@ from twinframe.graph.context.write_clock import WriteClock
 from twinframe.graph.events.recorder import EventRecorder
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.values import JsonValue
-from twinframe.runtime.instruments.base import CURRENT_TRACE
+from twinframe.runtime.instruments.base import CURRENT_SUBJECT, CURRENT_TRACE
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphSession, GraphTransaction, WriteFunction
@@ -123,7 +123,11 @@ class GraphContext:
         def marked(transaction: GraphTransaction) -> T:
             nonlocal mark
             write_clock.begin(transaction)
-            result = function(transaction)
+            try:
+                result = function(transaction)
+            except BaseException:
+                write_clock.abandon()
+                raise
             mark = write_clock.end(transaction)
             return result
 
@@ -136,12 +140,13 @@ class GraphContext:
         """Return a context for several commands of one transaction that changes no model."""
         return replace(self, models=PinnedModels(self.models.open(transaction)))
 
-    def join_trace(self) -> GraphContext:
-        """Return a context for the present request: its events carry its trace."""
+    def join_request(self) -> GraphContext:
+        """Return a context for the present request: its changes carry its trace and its caller."""
         trace = CURRENT_TRACE.get()
-        if not trace:
+        who = CURRENT_SUBJECT.get() if self.settings.history.who else ""
+        if not trace and not who:
             return self
-        return replace(self, recorder=self.recorder.join_trace(trace))
+        return replace(self, recorder=self.recorder.join(trace, who))
 
     @property
     def signer(self) -> TokenSigner | None:

@@ -22,6 +22,9 @@ WINDOW: Final = 100_000_000
 PERF: the mark costs a row read and a row written, at most ten times a second.
 """
 
+_TICK: Final = 100
+"""Nanoseconds of the last digit of a recorded time."""
+
 
 class WriteClock:
     """The clock of writes, which never goes back.
@@ -33,26 +36,38 @@ class WriteClock:
         self._clock = clock
         self._latest = 0
         self._mark: int | None = None
+        self._moment: int | None = None
 
     def __call__(self) -> int:
-        """Return the time of a write now, in nanoseconds since 1970-01-01T00:00:00Z."""
+        """Return the time of a write now, in nanoseconds since 1970-01-01T00:00:00Z.
+
+        Between `begin` and `end` that is one moment: all that a write function records has the same
+        time, so that no moment lies within it. It is a multiple of what recorded times show.
+        """
+        if self._moment is not None:
+            return self._moment
         now = self._clock()
         if now > self._latest:
             self._latest = now
         return self._latest
 
     def begin(self, transaction: GraphTransaction) -> None:
-        """Read the mark where it matters: at first, and whenever the clock is before it."""
+        """Begin a write function: its time is now.
+
+        The mark is read where it matters: at first, and whenever the clock is before it.
+        """
         now = self._clock()
-        if self._mark is not None and now >= self._mark:
-            return
-        self._mark = max(self._mark or 0, _read_mark(transaction))
-        if now < self._mark:
-            self._latest = max(self._latest, self._mark + WINDOW)
-            warn_of_clock(now, self._mark)
+        if self._mark is None or now < self._mark:
+            self._mark = max(self._mark or 0, _read_mark(transaction))
+            if now < self._mark:
+                self._latest = max(self._latest, self._mark + WINDOW)
+                warn_of_clock(now, self._mark)
+        self._latest = max(self._latest, now)
+        self._moment = self._latest // _TICK * _TICK
 
     def end(self, transaction: GraphTransaction) -> int:
         """Move the mark if times have passed it; return its value once this is committed."""
+        self._moment = None
         latest, mark = self._latest, self._mark or 0
         if latest <= mark + WINDOW:
             return mark
@@ -61,6 +76,10 @@ class WriteClock:
             transaction.put_entry(_KIND, _KEY, orjson.dumps(latest))
             mark = latest
         return mark
+
+    def abandon(self) -> None:
+        """End a write function that failed."""
+        self._moment = None
 
     def confirm(self, mark: int) -> None:
         """Record the committed mark that `end` returned."""

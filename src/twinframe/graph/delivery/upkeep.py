@@ -1,5 +1,7 @@
 """Deletes old events in the background: by age, by size, and not before they are delivered.
 
+They are also the history of the graph, for which they are kept longer.
+
 The ledger is an entry with the sizes of stretches of the outbox, so that nothing is measured twice.
 """
 
@@ -9,14 +11,15 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.records import read_progress, read_routes
-from twinframe.settings.events import MOST_ROUTES, EventsSettings
+from twinframe.settings import Settings
+from twinframe.settings.events import MOST_ROUTES
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 _KIND: Final = "outbox"
@@ -29,6 +32,7 @@ _MUCH: Final = 256 * 1024
 _OVERHEAD: Final = 32  # bytes of an event besides its texts
 _PARTS: Final = 64  # the most stretches, as parts of what is kept by time and by size
 _HOUR: Final = 3_600_000_000_000
+_DAY: Final = 24 * _HOUR
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,24 @@ class OutboxKind:
         while await self._measure(lease):
             continue
         end = await runner.read(lambda session: self._find_end(session, read_ledger(session)))
-        while await runner.write(lambda transaction: _forget(transaction, lease, end)):
+        while await runner.write(lambda transaction: self._forget(transaction, lease, end)):
             continue
+
+    def _forget(self, transaction: GraphTransaction, lease: Lease, end: int) -> bool:
+        """Delete some of the events up to `end`; return whether there may be more.
+
+        The last one stays where history is kept: it says from which moment on the next state was.
+        """
+        lease.check(transaction)
+        last = end - 1 if self._keeps_history(transaction) else end
+        if transaction.delete_events(up_to=last, limit=_CHUNK):
+            return True
+        ledger = read_ledger(transaction)
+        write_ledger(transaction, [stretch for stretch in ledger if stretch.position > end])
+        return False
+
+    def _keeps_history(self, session: GraphSession) -> bool:
+        return self._context.settings.history.enabled and session.keeps_history
 
     async def _measure(self, lease: Lease) -> bool:
         """Add a stretch to the ledger; return whether there may be another.
@@ -89,8 +109,8 @@ class OutboxKind:
 
         def apply(transaction: GraphTransaction) -> None:
             lease.check(transaction)
-            ledger = merge([*read_ledger(transaction), added], self._context.settings.events)
-            write_ledger(transaction, ledger)
+            limits = build_limits(self._context.settings, self._keeps_history(transaction))
+            write_ledger(transaction, merge([*read_ledger(transaction), added], limits))
 
         await runner.write(apply)
         return True
@@ -105,15 +125,18 @@ class OutboxKind:
         fresh = session.read_event_bounds()[1] - _find_seen(session, ledger)
         if fresh <= 0:
             return False
-        settings = self._context.settings.events
+        limits = build_limits(self._context.settings, self._keeps_history(session))
         waited = self._context.clock() - ledger[-1].moment if ledger else 0
-        return not ledger or fresh >= _STRETCH or waited >= settings.keep_hours * _HOUR / _PARTS
+        return not ledger or fresh >= _STRETCH or waited >= limits.time / _PARTS
 
     def _find_end(self, session: GraphSession, ledger: Sequence[Stretch]) -> int:
         """Return the position up to which events may be deleted; 0 is none."""
-        settings = self._context.settings.events
-        old = self._context.clock() - int(settings.keep_hours * _HOUR)
-        end = find_end(ledger, old, settings.keep_bytes)
+        settings, now = self._context.settings.events, self._context.clock()
+        end = find_end(ledger, now - int(settings.keep_hours * _HOUR), settings.keep_bytes)
+        if self._keeps_history(session):
+            history = self._context.settings.history
+            old = now - int(history.keep_days * _DAY)
+            end = min(end, find_end(ledger, old, history.keep_bytes))
         if not end:
             return 0
         places = [
@@ -138,9 +161,25 @@ def find_end(ledger: Sequence[Stretch], old: int, most: int) -> int:
     return end
 
 
-def merge(ledger: Sequence[Stretch], settings: EventsSettings) -> list[Stretch]:
+class Limits(NamedTuple):
+    """What is kept in all: bytes, and nanoseconds."""
+
+    size: int
+    time: float
+
+
+def build_limits(settings: Settings, keeps_history: bool) -> Limits:
+    """Build the limits of all that is kept, for events and for history."""
+    events, history = settings.events, settings.history
+    limits = Limits(events.keep_bytes, events.keep_hours * _HOUR)
+    if not keeps_history:
+        return limits
+    return Limits(max(limits.size, history.keep_bytes), max(limits.time, history.keep_days * _DAY))
+
+
+def merge(ledger: Sequence[Stretch], limits: Limits) -> list[Stretch]:
     """Merge neighbours as long as they are a small part of what is kept, so that few remain."""
-    small, short = settings.keep_bytes // _PARTS, settings.keep_hours * _HOUR / _PARTS
+    small, short = limits.size // _PARTS, limits.time / _PARTS
     merged: list[Stretch] = []
     for stretch in ledger:
         before = merged[-1] if merged else None
@@ -178,13 +217,3 @@ def _read_sizes(after: int, limit: int, session: GraphSession) -> list[tuple[int
 
 def _find_seen(session: GraphSession, ledger: Sequence[Stretch]) -> int:
     return ledger[-1].position if ledger else max(session.read_event_bounds()[0] - 1, 0)
-
-
-def _forget(transaction: GraphTransaction, lease: Lease, end: int) -> bool:
-    """Delete some of the events up to `end`; return whether there may be more."""
-    lease.check(transaction)
-    if transaction.delete_events(up_to=end, limit=_CHUNK):
-        return True
-    ledger = read_ledger(transaction)
-    write_ledger(transaction, [stretch for stretch in ledger if stretch.position > end])
-    return False

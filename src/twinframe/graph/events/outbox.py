@@ -15,13 +15,18 @@ import orjson
 from twinframe.graph.events.differences import is_whole, read_difference
 from twinframe.graph.events.rows import (
     DELETIONS,
-    EntityKey,
     Row,
     build_digest,
     parse_row,
     render_whole,
 )
-from twinframe.storage.base import ChangeKind, GraphSession, OutboxEvent, StoredDocument
+from twinframe.storage.base import (
+    ChangeKind,
+    EntityKey,
+    GraphSession,
+    OutboxEvent,
+    StoredDocument,
+)
 
 _ROWS_AT_ONCE: Final = 32
 _Documents = Mapping[EntityKey, StoredDocument]

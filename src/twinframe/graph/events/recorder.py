@@ -7,12 +7,14 @@ for relationships; for models it is the model's id.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import datetime
 from typing import NamedTuple, Protocol, cast
 from urllib.parse import urlsplit
 
 import orjson
 
+from twinframe.graph.documents.relationships import TARGET
 from twinframe.graph.documents.twins import METADATA, MODEL, TOUCHED, JsonObject, is_source_time
 from twinframe.graph.events.changes import Changes, build_changes
 from twinframe.graph.events.differences import render_difference
@@ -22,12 +24,18 @@ from twinframe.graph.events.envelope import (
     render_notes,
     render_telemetry,
 )
-from twinframe.graph.events.rows import EntityKey, build_digest, render_row
+from twinframe.graph.events.rows import Head, build_digest, render_record, render_row, render_who
 from twinframe.model.clock import Clock, render_update_time
 from twinframe.model.etags import build_guid
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
-from twinframe.storage.base import ChangeKind, OutboxEvent, StoredDocument
+from twinframe.storage.base import (
+    ChangeKind,
+    EntityKey,
+    ModelRecord,
+    OutboxEvent,
+    StoredDocument,
+)
 
 
 class Outbox(Protocol):
@@ -80,24 +88,29 @@ class EventRecorder:
     """Appends the changes of one graph to the outbox, as events.
 
     `source` is the host name in the events, `trace` the `traceparent` of the request that causes
-    them. A `silent` recorder appends changes of which no event is sent, so that earlier events can
-    still be made whole and readers still see what changed.
+    them, `who` its caller. A `silent` recorder appends changes of which no event is sent, so that
+    earlier events can still be made whole and readers still see what changed.
     """
 
-    def __init__(self, source: str, clock: Clock, trace: str = "", *, silent: bool = False) -> None:
+    def __init__(
+        self, source: str, clock: Clock, trace: str = "", who: str = "", *, silent: bool = False
+    ) -> None:
         self._host = source
         self._source = orjson.dumps(source)
         self._clock = clock
         self._trace = trace
+        self._who = render_who(who)
         self.is_silent = silent
 
-    def join_trace(self, trace: str) -> EventRecorder:
+    def join(self, trace: str, who: str) -> EventRecorder:
         """Return a recorder for the changes of one request."""
-        return EventRecorder(self._host, self._clock, trace, silent=self.is_silent)
+        return EventRecorder(self._host, self._clock, trace, who, silent=self.is_silent)
 
     def silence(self) -> EventRecorder:
         """Return a recorder of changes of which no event is sent."""
-        return EventRecorder(self._host, self._clock, self._trace, silent=True)
+        silent = copy(self)
+        silent.is_silent = True
+        return silent
 
     # --- twins ----------------------------------------------------------------------------------
 
@@ -144,14 +157,16 @@ class EventRecorder:
         head = self._build_head(cast("str", metadata[TOUCHED]))
         difference = render_difference(before.body, body, notes)
         row = render_row(head, data, notes, difference)
-        transaction.append_events([OutboxEvent(twin_id, row, ChangeKind.TWIN_UPDATED)])
+        event = OutboxEvent(twin_id, row, ChangeKind.TWIN_UPDATED, "", self._clock())
+        transaction.append_events([event])
 
     def record_twin_deleted(
         self, transaction: Outbox, twin_id: str, before: StoredDocument
     ) -> None:
         """Record the deletion of a twin; the event has its last document."""
         row = render_row(self._build_head(self._read_clock()), before.body)
-        transaction.append_events([OutboxEvent(twin_id, row, ChangeKind.TWIN_DELETED)])
+        event = OutboxEvent(twin_id, row, ChangeKind.TWIN_DELETED, "", self._clock())
+        transaction.append_events([event])
 
     # --- relationships --------------------------------------------------------------------------
 
@@ -200,7 +215,7 @@ class EventRecorder:
         difference = render_difference(before.body, body, notes)
         row = render_row(head, data, notes, difference)
         kind = ChangeKind.RELATIONSHIP_UPDATED
-        transaction.append_events([OutboxEvent(key[0], row, kind, key[1])])
+        transaction.append_events([OutboxEvent(key[0], row, kind, key[1], self._clock())])
 
     def record_relationship_deleted(
         self, transaction: Outbox, key: EntityKey, before: StoredDocument
@@ -209,7 +224,9 @@ class EventRecorder:
         notes = self._render_model_notes(transaction, key)
         row = render_row(self._build_head(self._read_clock()), before.body, notes)
         kind = ChangeKind.RELATIONSHIP_DELETED
-        transaction.append_events([OutboxEvent(key[0], row, kind, key[1])])
+        target_id: str = orjson.loads(before.body)[TARGET]
+        event = OutboxEvent(key[0], row, kind, key[1], self._clock(), target_id)
+        transaction.append_events([event])
 
     def _record_relationship_created(
         self, transaction: Outbox, key: EntityKey, body: bytes
@@ -234,16 +251,26 @@ class EventRecorder:
         subject, relationship_id = key
         kind = ChangeKind.RELATIONSHIP_CREATED if relationship_id else ChangeKind.TWIN_CREATED
         if self.is_silent:
-            return OutboxEvent(subject, render_row(self._build_head(time)), kind, relationship_id)
-        head = self._build_head(time, guid, build_digest(body))
-        return OutboxEvent(subject, render_row(head, notes=notes), kind, relationship_id)
+            row = render_row(self._build_head(time))
+        else:
+            row = render_row(self._build_head(time, guid, build_digest(body)), notes=notes)
+        return OutboxEvent(subject, row, kind, relationship_id, self._clock())
 
     def record_model(
         self, transaction: Outbox, kind: ChangeKind, model_id: str, data: bytes = b""
     ) -> None:
-        """Record that a model was created, decommissioned or deleted; `data` is its ModelData."""
+        """Record that a model was created or decommissioned; `data` is its ModelData."""
         row = render_row(self._build_head(self._read_clock()), b"" if self.is_silent else data)
-        transaction.append_events([OutboxEvent(model_id, row, kind)])
+        transaction.append_events([OutboxEvent(model_id, row, kind, "", self._clock())])
+
+    def record_model_deleted(
+        self, transaction: Outbox, record: ModelRecord, data: bytes = b""
+    ) -> None:
+        """Record that a model was deleted, of which `record` was stored."""
+        head, data = self._build_head(self._read_clock()), b"" if self.is_silent else data
+        row = render_row(head, data, b"", render_record(record))
+        event = OutboxEvent(record.model_id, row, ChangeKind.MODEL_DELETED, "", self._clock())
+        transaction.append_events([event])
 
     def record_telemetry(
         self,
@@ -262,14 +289,13 @@ class EventRecorder:
         )
         if component is not None:
             body = add_notes(body, render_model_notes(sender.model_id))
-        transaction.append_events([OutboxEvent(twin_id, body)])
+        event = OutboxEvent(twin_id, body, ChangeKind.NOTHING, "", self._clock())
+        transaction.append_events([event])
 
-    def _build_head(
-        self, time: str, guid: str = "", digest: str = ""
-    ) -> tuple[str, str, bytes, str, str]:
+    def _build_head(self, time: str, guid: str = "", digest: str = "") -> Head:
         """Build the head of a row; see `rows`."""
         guid = "" if self.is_silent else guid or build_guid()
-        return guid, time, self._source, self._trace, digest
+        return guid, time, self._source, self._trace, digest, self._who
 
     def _read_clock(self) -> str:
         return render_update_time(self._clock())

@@ -2,10 +2,12 @@
 
 The text of a row has up to four lines:
 
-1. the head, a JSON array: id and time of the event, its source, the `traceparent`, and a digest;
+1. the head, a JSON array: id and time of the event, its source, the `traceparent`, a digest, and
+   who caused the change if that is known;
 2. the `data` of the event as it is sent;
 3. the notes for filters and data history, see `envelope`;
-4. the difference to the document that the write replaced, see `differences`.
+4. the difference to the document that the write replaced, see `differences`; of a deleted model
+   what was stored of it, see `render_record`.
 
 The data of a new twin or relationship is its document. The row holds only a digest of it: whoever
 reads the row takes the document from the graph, or builds it from the rows of later changes. The
@@ -19,16 +21,14 @@ were stored before rows had this form.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 import orjson
 
 from twinframe.graph.events.envelope import EventType, add_notes, render_event
-from twinframe.storage.base import ChangeKind, OutboxEvent
-
-EntityKey = tuple[str, str]
-"""The id of a twin and an empty text, or source and id of a relationship."""
+from twinframe.storage.base import ChangeKind, ModelRecord, OutboxEvent
 
 EVENT_TYPES: Final[Mapping[ChangeKind | None, EventType]] = {
     ChangeKind.TWIN_CREATED: EventType.TWIN_CREATE,
@@ -45,6 +45,11 @@ DELETIONS: Final = frozenset({ChangeKind.TWIN_DELETED, ChangeKind.RELATIONSHIP_D
 
 
 _HEAD: Final = 5
+_TEXTS: Final = ("document", "display_name", "description")
+
+
+Head = tuple[str, str, bytes, str, str, bytes]
+"""As in `Row`: id, time, source as a JSON string, trace, digest; `render_who` or nothing."""
 
 
 class Row(NamedTuple):
@@ -58,6 +63,7 @@ class Row(NamedTuple):
     data: bytes = b""
     notes: bytes = b""
     difference: bytes = b""
+    who: str = ""
 
 
 def build_digest(document: bytes) -> str:
@@ -65,20 +71,26 @@ def build_digest(document: bytes) -> str:
     return blake2b(document, digest_size=8).hexdigest()
 
 
+def render_who(who: str) -> bytes:
+    """Render the end of a head; empty if nobody is named."""
+    return b"," + orjson.dumps(who) if who else b""
+
+
 def render_row(
-    head: tuple[str, str, bytes, str, str],
+    head: Head,
     data: bytes = b"",
     notes: bytes = b"",
     difference: bytes = b"",
 ) -> bytes:
-    """Render a row; `head` is as in `Row`, its source a JSON string."""
-    guid, time, source, trace, digest = head
-    first = b'["%b","%b",%b,"%b","%b"]' % (
+    """Render a row."""
+    guid, time, source, trace, digest, who = head
+    first = b'["%b","%b",%b,"%b","%b"%b]' % (
         guid.encode("ascii"),
         time.encode("ascii"),
         source,
         trace.encode("ascii"),
         digest.encode("ascii"),
+        who,
     )
     if difference:
         return b"%b\n%b\n%b\n%b" % (first, data, notes, difference)
@@ -92,7 +104,9 @@ def parse_row(body: bytes) -> Row | None:
     if body.startswith(b"{"):
         return None
     head, *texts = body.split(b"\n")
-    return Row(*orjson.loads(head)[:_HEAD], *texts)
+    values = orjson.loads(head)
+    row = Row(*values[:_HEAD], *texts)
+    return row._replace(who=values[_HEAD]) if len(values) > _HEAD else row
 
 
 def render_whole(event: OutboxEvent, row: Row, data: bytes) -> bytes:
@@ -107,3 +121,21 @@ def render_whole(event: OutboxEvent, row: Row, data: bytes) -> bytes:
         EVENT_TYPES[event.kind], source, subject, row.time, data, None, row.id, row.trace
     )
     return add_notes(wire, row.notes) if row.notes else wire
+
+
+def render_record(record: ModelRecord) -> bytes:
+    """Render what was stored of a model that is deleted."""
+    values = asdict(record)
+    for name in _TEXTS:
+        values[name] = orjson.Fragment(values[name])
+    return orjson.dumps(values)
+
+
+def parse_record(text: bytes) -> ModelRecord:
+    """Parse the last line of the row of a deleted model."""
+    values = orjson.loads(text)
+    for name in _TEXTS:
+        values[name] = orjson.dumps(values[name])
+    for name in ("extends", "components"):
+        values[name] = tuple(values[name])
+    return ModelRecord(**values)

@@ -51,7 +51,7 @@ class Models:
 
         upload = await runner.scan(parse, self._context.settings.query.timeout)
 
-        recorder = self._context.join_trace().recorder
+        recorder = self._context.join_request().recorder
 
         def apply(transaction: GraphTransaction) -> list[bytes]:
             current = upload
@@ -150,7 +150,7 @@ class Models:
             if operation.value is not True:
                 operation.refuse("/decommissioned can only become true; it cannot be undone.")
 
-        recorder = self._context.join_trace().recorder
+        recorder = self._context.join_request().recorder
 
         def apply(transaction: GraphTransaction) -> None:
             record = transaction.read_model(model_id)
@@ -170,7 +170,7 @@ class Models:
         """
         parse_model_id(model_id)
 
-        recorder = self._context.join_trace().recorder
+        recorder = self._context.join_request().recorder
 
         def apply(transaction: GraphTransaction) -> None:
             record = transaction.read_model(model_id)
@@ -183,7 +183,7 @@ class Models:
     async def delete_all_models(self) -> None:
         """Delete every model at once; twins are kept."""
 
-        recorder = self._context.join_trace().recorder
+        recorder = self._context.join_request().recorder
 
         def apply(transaction: GraphTransaction) -> None:
             going: list[ModelRecord] = []
@@ -241,7 +241,7 @@ def _record_deleted(
     recorder: EventRecorder, transaction: GraphTransaction, record: ModelRecord
 ) -> None:
     data = render_model(record, with_definition=False)
-    recorder.record_model(transaction, ChangeKind.MODEL_DELETED, record.model_id, data)
+    recorder.record_model_deleted(transaction, record, data)
 
 
 def render_model(record: ModelRecord, *, with_definition: bool) -> bytes:

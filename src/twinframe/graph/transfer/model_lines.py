@@ -110,8 +110,9 @@ class ModelSection:
         deleted = self._build_deleted(transaction, render_upload_time(self._context.write_clock()))
         if deleted:
             transaction.put_models(deleted)
-            names = [record.model_id for record in deleted]
-            _record_silently(self._context, transaction, ChangeKind.MODEL_CREATED, names)
+            recorder = self._context.recorder.silence()  # they were deleted long before
+            for record in deleted:
+                recorder.record_model(transaction, ChangeKind.MODEL_CREATED, record.model_id)
         done = before.advance(end, Section.MODELS, ())
         # NOTE: models that an interrupted import stored before count as stored, not skipped.
         return replace(done, models=models, skipped=len(self._lines) - models), ()
@@ -220,26 +221,16 @@ def finish_models(context: GraphContext, transaction: GraphTransaction, header: 
         record = transaction.read_model(model_id) if facts.decommissioned else None
         if record is not None and not record.decommissioned:
             decommission_model(context, transaction, record)
-    stand_ins = [one.model_id for one in header.deleted if _stands_in(transaction, one.model_id)]
+    found = (transaction.read_model(one.model_id) for one in header.deleted)
+    stand_ins = [record for record in found if record is not None and _stands_in(record)]
     if stand_ins:
-        transaction.delete_models(stand_ins)
-        _record_silently(context, transaction, ChangeKind.MODEL_DELETED, stand_ins)
+        transaction.delete_models([record.model_id for record in stand_ins])
+        for record in stand_ins:
+            context.recorder.silence().record_model_deleted(transaction, record)
 
 
-def _record_silently(
-    context: GraphContext, transaction: GraphTransaction, kind: ChangeKind, names: Sequence[str]
-) -> None:
-    """Record changes of stand-ins, which are no events: the models were deleted long before."""
-    recorder = context.recorder.silence()
-    for model_id in names:
-        recorder.record_model(transaction, kind, model_id)
-
-
-def _stands_in(session: GraphSession, model_id: str) -> bool:
-    record = session.read_model(model_id)
-    return record is not None and _is_same(
-        record.document, orjson.loads(_render_stand_in(model_id))
-    )
+def _stands_in(record: ModelRecord) -> bool:
+    return _is_same(record.document, orjson.loads(_render_stand_in(record.model_id)))
 
 
 def _render_stand_in(model_id: str) -> bytes:

@@ -137,7 +137,7 @@ class Bulk:
         ]
 
     async def _put_group(self, group: Sequence[Put | TwinframeError]) -> list[Made]:
-        traced = self._context.join_trace()
+        traced = self._context.join_request()
 
         def apply(transaction: GraphTransaction) -> list[Made]:
             context = traced.pin_models(transaction)

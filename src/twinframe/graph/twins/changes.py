@@ -259,7 +259,7 @@ def erase_models(context: GraphContext, transaction: GraphTransaction) -> int:
     recorder = find_job_recorder(context)
     for record in going:
         data = render_model(record, with_definition=False)
-        recorder.record_model(transaction, ChangeKind.MODEL_DELETED, record.model_id, data)
+        recorder.record_model_deleted(transaction, record, data)
     return len(going)
 
 

@@ -27,7 +27,7 @@ class Command(Protocol[T_co]):
 
 async def run_command(context: GraphContext, command: Command[T_co]) -> T_co:
     """Apply one command in a transaction of its own; return its result once that is committed."""
-    traced = context.join_trace()
+    traced = context.join_request()
     result = await context.write(lambda transaction: command.apply(traced, transaction))
     context.signal.set()
     return result
@@ -39,7 +39,7 @@ async def run_patch(context: GraphContext, command: Command[StoredDocument]) -> 
     NOTE: its body may be a thousand times as large as the request, and a batch of writes keeps the
     results of all until it is committed.
     """
-    traced = context.join_trace()
+    traced = context.join_request()
     etag = await context.write(lambda found: command.apply(traced, found).etag)
     context.signal.set()
     return etag

@@ -89,7 +89,7 @@ class Telemetry:
         if component is not None:
             parse_component_name(component)
         message = _Message(twin_id, component, message_id, source_time, payload)
-        context = self._context.join_trace()
+        context = self._context.join_request()
         models = context.models
         # An invalid message need not wait for the writer lock; the transaction decides races.
         sender = await context.runner.read(lambda session: message.find_sender(session, models))

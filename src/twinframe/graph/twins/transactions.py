@@ -238,7 +238,7 @@ class Transactions:
         with an operation's error, as in its single call; `StorageError`.
         """
         most = self.limits.max_transaction_bytes
-        traced = self._context.join_trace()
+        traced = self._context.join_request()
 
         def apply(transaction: GraphTransaction) -> list[str | None]:
             context = traced.pin_models(transaction)

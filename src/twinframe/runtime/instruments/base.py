@@ -17,6 +17,9 @@ CURRENT_REQUEST: Final[ContextVar[str]] = ContextVar("request_id", default="")
 CURRENT_TRACE: Final[ContextVar[str]] = ContextVar("traceparent", default="")
 """The valid `traceparent` of the present request; empty without one."""
 
+CURRENT_SUBJECT: Final[ContextVar[str]] = ContextVar("subject", default="")
+"""The subject of the caller of the present request; empty where nobody is asked."""
+
 
 class Level(StrEnum):
     """Levels of a worker that can be read at any moment; the values are names of metrics."""

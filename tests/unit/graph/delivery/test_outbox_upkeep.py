@@ -19,6 +19,7 @@ from twinframe.graph.delivery.upkeep import OutboxKind, Stretch, find_end, merge
 from twinframe.runtime.leases import LeaseLost
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
+from twinframe.settings.history import HistorySettings
 from twinframe.storage.base import GraphStore, GraphTransaction, OutboxEvent
 from twinframe.testing.contracts.base import reading, run
 
@@ -28,10 +29,13 @@ HOUR = 3_600_000_000_000
 class Upkeep:
     """The upkeep over a store, with a clock that stands still unless moved."""
 
-    def __init__(self, store: GraphStore, **events: Any) -> None:
+    def __init__(
+        self, store: GraphStore, history: HistorySettings | None = None, **events: Any
+    ) -> None:
         self.store = store
         self.now = 1_000 * HOUR
-        settings = Settings(events=EventsSettings(**events))
+        history = history or HistorySettings(enabled=False)
+        settings = Settings(events=EventsSettings(**events), history=history)
         self.runner = InlineRunner(store)
         self.kind = OutboxKind(GraphContext(self.runner, settings, lambda: self.now))
 
@@ -90,6 +94,43 @@ def test_events_go_when_they_are_too_much(store: GraphStore) -> None:
         made.play()
     assert made.kept <= 2000
     assert made.kept >= 1000
+
+
+def test_history_keeps_events_longer_by_age_and_the_last_of_the_old_ones(
+    store: GraphStore,
+) -> None:
+    made = Upkeep(store, HistorySettings(keep_days=1), keep_hours=2)
+    made.append(50)
+    made.play()
+    made.now += 23 * HOUR
+    made.append(30)
+    made.play()
+    assert made.kept == 80
+    made.now += HOUR + 1
+    assert made.play()
+    assert made.kept == 31
+    assert not made.play()
+    for _ in range(3):
+        made.now += 25 * HOUR
+        made.play()
+        assert made.kept == 1
+    made.play()
+    assert not made.play()
+
+
+def test_history_ends_by_its_bytes_and_never_before_the_events(store: GraphStore) -> None:
+    made = Upkeep(
+        store, HistorySettings(keep_bytes=200_000), keep_bytes=100_000, undelivered_bytes=400_000
+    )
+    for _ in range(5):
+        made.append(1000, size=68)
+        made.play()
+    assert 1000 < made.kept <= 2001
+    short = Upkeep(
+        store, HistorySettings(keep_bytes=1000), keep_bytes=200_000, undelivered_bytes=400_000
+    )
+    short.play()
+    assert short.kept > 1000
 
 
 def test_undelivered_events_stay_until_they_are_far_too_much(store: GraphStore) -> None:
@@ -188,7 +229,7 @@ def test_what_stays_is_young_and_fits_and_no_more_goes_than_must(
 @given(stretches)
 def test_merging_changes_neither_end_nor_size(parts: Sequence[tuple[int, int, int]]) -> None:
     ledger = build_ledger(parts)
-    merged = merge(ledger, EventsSettings(keep_bytes=20_000, keep_hours=1))
+    merged = merge(ledger, upkeep.Limits(20_000, HOUR))
     assert sum(one.size for one in merged) == sum(one.size for one in ledger)
     assert [one.position for one in merged][-1:] == [one.position for one in ledger][-1:]
     assert {one.position for one in merged} <= {one.position for one in ledger}

@@ -62,7 +62,7 @@ def test_an_upload_answers_model_data_in_the_order_given(empty: Any) -> None:
         "description": {},
         "displayName": {"en": "Space"},
         "decommissioned": False,
-        "uploadTime": "2024-01-31T12:00:02+00:00",  # when it was stored, not when it was parsed
+        "uploadTime": "2024-01-31T12:00:01+00:00",  # when it was stored, not when it was parsed
     }
 
 
