@@ -1,0 +1,1 @@
+"""Earlier states of a graph, built from its events."""
