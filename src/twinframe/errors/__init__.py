@@ -663,6 +663,12 @@ class SeriesNotFound(NotFound):
         self.path = path
 
 
+class HistoryNotKept(TwinframeError):
+    """The state that was asked for is from before the kept history; the message says what is."""
+
+    code = "HistoryNotKept"
+
+
 class EventsDisabled(InputError):
     """The service keeps no events, since `Events__Enabled` is off."""
 

@@ -15,6 +15,7 @@ from twinframe.graph.delivery.routes import EventRoutes
 from twinframe.graph.delivery.streams import EventStreams
 from twinframe.graph.delivery.upkeep import OutboxKind
 from twinframe.graph.events.recorder import EventRecorder, build_source
+from twinframe.graph.history.history import History
 from twinframe.graph.models.models import Models
 from twinframe.graph.queries.neighborhood import Neighborhoods
 from twinframe.graph.queries.overview import Overview
@@ -94,6 +95,7 @@ class Graph:
         self.components = Components(context, self.twins)
         self.relationships = Relationships(context)
         self.models = Models(context)
+        self.history = History(context)
         self.bulk = Bulk(context)
         self.portable = Portable(context)
         self.transactions = Transactions(context)

@@ -45,7 +45,7 @@ from twinframe.http.links import Links
 from twinframe.http.messages import read_exchange, write_no_content
 from twinframe.http.openapi import build_document
 from twinframe.http.operations import Route
-from twinframe.http.parameters import refuse_conditions, refuse_unknown
+from twinframe.http.parameters import refuse_conditions, refuse_past, refuse_unknown
 from twinframe.http.routes import ROUTES
 from twinframe.http.routing import BoundResponder, TableRouter
 from twinframe.http.service_routes import read_protected_resource
@@ -210,7 +210,7 @@ def build_router(
 ) -> TableRouter:
     """Build a router over the table; every GET answers HEAD too, every path OPTIONS."""
     router = TableRouter()
-    for route in map(refuse_conditions, map(refuse_unknown, routes)):
+    for route in map(refuse_conditions, map(refuse_past, map(refuse_unknown, routes))):
         responder: BoundResponder = partial(route.responder, api)
         if admit is not None:
             responder = admit(route, responder)

@@ -16,6 +16,7 @@ from twinframe.errors import (
     Conflict,
     EmptyBody,
     ErrorDetail,
+    HistoryNotKept,
     InputError,
     JsonPatchInvalid,
     MemoryExhausted,
@@ -137,6 +138,7 @@ class ErrorAnswer:
 _STATUS: dict[type[TwinframeError], int] = {
     InputError: 400,
     Unsupported: 501,
+    HistoryNotKept: 410,
     Unauthenticated: 401,
     AccessError: 403,
     NotFound: 404,

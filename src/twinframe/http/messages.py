@@ -14,6 +14,7 @@ from twinframe.http.bodies import LARGE_BODY, BodyLimit
 from twinframe.http.errors import UnsupportedMediaType
 from twinframe.http.exchange import SCOPE_KEY, Exchange
 from twinframe.http.links import DEFAULT_API_VERSION, Kept
+from twinframe.http.operations import AS_OF
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import StoredDocument
@@ -99,6 +100,22 @@ def read_flag(request: Request, name: str) -> bool:
         case "false":
             return False
     raise InvalidArgument(f"The query parameter {name} must be true or false, not {text!a}.")
+
+
+async def read_as_of(api: GraphApiContext, request: Request) -> int | None:
+    """Return the position of the history that `asOf` asks for; None without it.
+
+    Raises as `History.find_position` does.
+    """
+    if not request.query_string:
+        return None
+    text = request.get_param(AS_OF.name)
+    return None if text is None else await api.graph.history.find_position(text)
+
+
+def keep_as_of(position: int | None) -> dict[str, str]:
+    """Return the parameter by which the next page shows the same state."""
+    return {} if position is None else {AS_OF.name: str(position)}
 
 
 def read_list(request: Request, name: str) -> list[str]:

@@ -31,6 +31,12 @@ class Parameter:
 
 PAGE_SIZE: Final = Parameter("max-items-per-page", "header", "Most items of the page.", int)
 TOKEN: Final = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
+AS_OF: Final = Parameter(
+    "asOf",
+    "query",
+    "Answer as of this moment: a date and time with an offset, or the position of an event.",
+)
+"""An operation with it shows earlier states; all others refuse it."""
 
 
 @dataclass(frozen=True, slots=True)

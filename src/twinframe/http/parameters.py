@@ -15,7 +15,7 @@ from twinframe.errors import InvalidArgument, PreconditionFailed
 from twinframe.errors.nearest import render_hint
 from twinframe.http.api_context import ApiContext
 from twinframe.http.messages import has_conditions, read_conditions
-from twinframe.http.operations import Route
+from twinframe.http.operations import AS_OF, Route
 from twinframe.model.etags import parse_condition
 
 _LONGEST: Final = 100
@@ -59,6 +59,40 @@ def check_query(request: Request, known: Collection[str], many: Collection[str] 
             )
         if isinstance(value, list) and name not in many:
             raise InvalidArgument(f"The query parameter {name} stands there more than once.")
+
+
+def refuse_past(route: Route) -> Route:
+    """Return the route; its responder refuses `asOf` unless it takes it, and near misses of it.
+
+    SEC: an answer of the present for a question about the past would be wrong, and a caller who
+    sends `asOf` with a write expects no write of the present.
+    """
+    takes = AS_OF in route.parameters
+    if route.permission is None:
+        return route
+
+    def check(request: Request) -> None:
+        for name in request.params:
+            if name.lower().replace("_", "").replace("-", "") != "asof":
+                continue
+            if not takes:
+                raise InvalidArgument(
+                    f"This operation takes no {name[:_LONGEST]}: it works on the present state "
+                    "only. Nothing was read or changed."
+                )
+            if name != AS_OF.name:
+                raise InvalidArgument(
+                    f"There is no query parameter {name[:_LONGEST]!r}. Did you mean asOf?"
+                )
+            if isinstance(request.params[name], list):
+                raise InvalidArgument("The query parameter asOf stands there more than once.")
+
+    async def respond(api: ApiContext, request: Request, response: Response, **names: str) -> None:
+        if request.query_string:
+            check(request)
+        await route.responder(api, request, response, **names)
+
+    return replace(route, responder=respond)
 
 
 _MATCH: Final = "If-Match"

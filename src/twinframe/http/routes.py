@@ -15,7 +15,7 @@ from twinframe.http.graph.jobs import JOB_ROUTES
 from twinframe.http.graph.permissions import PERMISSION_ROUTES
 from twinframe.http.graph.series import SERIES_ROUTES
 from twinframe.http.graph.triples import TRIPLE_ROUTES
-from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
+from twinframe.http.operations import AS_OF, PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.http.service_routes import SERVICE_ROUTES
 
 _ETAG = {"ETag": "The version of the document, weak."}
@@ -44,6 +44,7 @@ _PATCH_ERRORS = "InvalidArgument, JsonPatchInvalid, ValidationFailed"
 _NO_TWIN = "DigitalTwinNotFound"
 _NO_EDGE = "DigitalTwinNotFound, RelationshipNotFound"
 _STALE = "PreconditionFailed"
+_GONE = "HistoryNotKept"
 
 _TWINS = "/digitaltwins/{twin_id}"
 _COMPONENT = _TWINS + "/components/{component}"
@@ -59,7 +60,8 @@ _TWIN_ROUTES = (
         twins.read_twin,
         _TWIN,
         "Twins",
-        errors={404: _NO_TWIN},
+        (AS_OF,),
+        errors={400: "InvalidArgument", 404: _NO_TWIN, 410: _GONE},
     ),
     Route(
         f"PUT {_TWINS}",
@@ -104,7 +106,12 @@ _TWIN_ROUTES = (
         twins.read_component,
         Answer(200, "The component.", schemas.DigitalTwinComponent, _ETAG),
         "Twins",
-        errors={404: "DigitalTwinNotFound, ComponentNotFound"},
+        (AS_OF,),
+        errors={
+            400: "InvalidArgument",
+            404: "DigitalTwinNotFound, ComponentNotFound",
+            410: _GONE,
+        },
     ),
     Route(
         f"PATCH {_COMPONENT}",
@@ -153,7 +160,8 @@ _RELATIONSHIP_ROUTES = (
         relationships.read_relationship,
         _RELATIONSHIP,
         "Relationships",
-        errors={404: _NO_EDGE},
+        (AS_OF,),
+        errors={400: "InvalidArgument", 404: _NO_EDGE, 410: _GONE},
     ),
     Route(
         f"PUT {_EDGE}",
@@ -204,10 +212,11 @@ _RELATIONSHIP_ROUTES = (
         "Relationships",
         (
             Parameter("relationshipName", "query", "Only relationships of this name."),
+            AS_OF,
             TOKEN,
             PAGE_SIZE,
         ),
-        errors={400: "BadRequest, InvalidArgument", 404: _NO_TWIN},
+        errors={400: "BadRequest, InvalidArgument", 404: _NO_TWIN, 410: _GONE},
     ),
     Route(
         f"GET {_TWINS}/incomingrelationships",
@@ -217,8 +226,8 @@ _RELATIONSHIP_ROUTES = (
         relationships.list_incoming,
         Answer(200, "A page.", schemas.Listing[schemas.IncomingRelationship]),
         "Relationships",
-        (TOKEN, PAGE_SIZE),
-        errors={400: "BadRequest, InvalidArgument", 404: _NO_TWIN},
+        (AS_OF, TOKEN, PAGE_SIZE),
+        errors={400: "BadRequest, InvalidArgument", 404: _NO_TWIN, 410: _GONE},
     ),
 )
 
@@ -253,10 +262,11 @@ _MODEL_ROUTES = (
                 list[str],
             ),
             _DEFINITION,
+            AS_OF,
             TOKEN,
             PAGE_SIZE,
         ),
-        errors={400: "BadRequest, InvalidArgument", 404: "ModelNotFound"},
+        errors={400: "BadRequest, InvalidArgument", 404: "ModelNotFound", 410: _GONE},
     ),
     Route(
         "DELETE /models",
@@ -275,8 +285,8 @@ _MODEL_ROUTES = (
         models.read_model,
         Answer(200, "The model.", schemas.WholeModelData),
         "Models",
-        (_DEFINITION, _INHERITED),
-        errors={400: "InvalidArgument, LimitExceeded", 404: "ModelNotFound"},
+        (_DEFINITION, _INHERITED, AS_OF),
+        errors={400: "InvalidArgument, LimitExceeded", 404: "ModelNotFound", 410: _GONE},
     ),
     Route(
         "PATCH /models/{model_id}",

@@ -60,7 +60,7 @@ class Documents:
 class FakeTwins:
     documents: Documents
 
-    async def read_twin(self, twin_id: str) -> StoredDocument:
+    async def read_twin(self, twin_id: str, as_of: int | None = None) -> StoredDocument:
         found = self.documents.stored.get((twin_id,))
         if found is None:
             raise TwinNotFound(twin_id)
@@ -92,7 +92,7 @@ class FakeTwins:
 class FakeComponents:
     documents: Documents
 
-    async def read_component(self, twin_id: str, name: str) -> StoredDocument:
+    async def read_component(self, twin_id: str, name: str, as_of: int | None) -> StoredDocument:
         return StoredDocument(build_etag(7), orjson.dumps({"twin": twin_id, "component": name}))
 
     async def patch_component(
@@ -110,7 +110,9 @@ class FakeComponents:
 class FakeRelationships:
     documents: Documents
 
-    async def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument:
+    async def read_relationship(
+        self, source_id: str, relationship_id: str, as_of: int | None = None
+    ) -> StoredDocument:
         found = self.documents.stored.get((source_id, relationship_id))
         if found is None:
             raise RelationshipNotFound(source_id, relationship_id)
@@ -144,7 +146,7 @@ class FakeRelationships:
         del self.documents.stored[(source_id, relationship_id)]
 
     async def list_relationships(
-        self, source_id: str, name: str | None, page: PageRequest
+        self, source_id: str, name: str | None, page: PageRequest, as_of: int | None
     ) -> Page[bytes]:
         self.documents.calls.append(("list_relationships", source_id, name, page))
         found = [d.body for key, d in self.documents.stored.items() if key[0] == source_id]
@@ -152,7 +154,9 @@ class FakeRelationships:
             return Page(tuple(found[: page.size]), "next/page+1=")
         return Page(tuple(found))
 
-    async def list_incoming(self, target_id: str, page: PageRequest) -> Page[IncomingRelationship]:
+    async def list_incoming(
+        self, target_id: str, page: PageRequest, as_of: int | None
+    ) -> Page[IncomingRelationship]:
         return Page((IncomingRelationship("röom/1", "rel 1", "feeds"),))
 
 
@@ -166,19 +170,23 @@ class FakeModels:
         return [orjson.dumps({"id": document}) for document in documents]
 
     async def list_models(
-        self, dependencies_for: Sequence[str], include_definition: bool, page: PageRequest
+        self,
+        dependencies_for: Sequence[str],
+        include_definition: bool,
+        page: PageRequest,
+        as_of: int | None,
     ) -> Page[bytes]:
         self.documents.calls.append(
             ("list_models", tuple(dependencies_for), include_definition, page)
         )
         return Page((b'{"id":"a"}', b'{"id":"b"}'), None if page.token else "more")
 
-    async def read_model(self, model_id: str, include_definition: bool) -> bytes:
+    async def read_model(self, model_id: str, include_definition: bool, as_of: int | None) -> bytes:
         if not model_id.startswith("dtmi:"):
             raise ModelNotFound(model_id)
         return orjson.dumps({"id": model_id, "definition": include_definition})
 
-    async def read_whole_model(self, model_id: str) -> bytes:
+    async def read_whole_model(self, model_id: str, as_of: int | None) -> bytes:
         return orjson.dumps({"id": model_id, "whole": True})
 
     async def decommission_model(self, model_id: str, patch: JsonValue) -> None:

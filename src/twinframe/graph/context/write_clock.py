@@ -44,8 +44,9 @@ class WriteClock:
         Between `begin` and `end` that is one moment: all that a write function records has the same
         time, so that no moment lies within it. It is a multiple of what recorded times show.
         """
-        if self._moment is not None:
-            return self._moment
+        moment = self._moment  # NOTE: another thread may end its write function meanwhile
+        if moment is not None:
+            return moment
         now = self._clock()
         if now > self._latest:
             self._latest = now

@@ -17,7 +17,9 @@ from twinframe.dtdl import Interface
 from twinframe.dtdl.outline import Element, read_elements
 from twinframe.errors import InvalidArgument, LimitExceeded, ModelNotFound
 from twinframe.graph.context.context import GraphContext
+from twinframe.graph.context.model_cache import ModelCache
 from twinframe.graph.events.recorder import EventRecorder
+from twinframe.graph.history.history import History
 from twinframe.graph.models.uploads import Upload, parse_upload
 from twinframe.model.clock import render_upload_time
 from twinframe.model.ids import parse_model_id
@@ -34,6 +36,7 @@ class Models:
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
+        self._history = History(context)
 
     async def create_models(self, documents: JsonValue) -> list[bytes]:
         """Store DTDL interfaces, all or none; return the ModelData of each in the given order.
@@ -73,15 +76,17 @@ class Models:
         dependencies_for: Sequence[str] = (),
         include_definition: bool = False,
         page: PageRequest = FIRST_PAGE,
+        as_of: int | None = None,
     ) -> Page[bytes]:
         """List ModelData by upload; `dependencies_for` limits it to those and what they need.
 
         Dependencies are bases and interfaces of components, transitively. Errors:
-        `InvalidArgument`, `LimitExceeded`, `ModelNotFound`, `InvalidContinuationToken`.
+        `InvalidArgument`, `LimitExceeded`, `ModelNotFound`, `InvalidContinuationToken`,
+        `HistoryNotKept`.
         """
         roots = self._check_roots(dependencies_for)
         arguments = cast("list[JsonValue]", roots)
-        listing = await self._context.open_listing("models", arguments, include_definition)
+        listing = await self._history.open_listing(as_of, "models", arguments, include_definition)
         start, size = listing.start(page)
         after = cast("int", start or 0)
 
@@ -100,21 +105,25 @@ class Models:
 
             return listing.gather(fetch, after, size, len)
 
-        found = await self._context.runner.scan(read, self._context.settings.query.timeout)
+        seen = self._history.show(as_of, read)
+        found = await self._context.runner.scan(seen, self._context.settings.query.timeout)
         return listing.page(found, size, len)
 
-    async def read_model(self, model_id: str, include_definition: bool = False) -> bytes:
-        """The ModelData of one model; `InvalidArgument`, `ModelNotFound`."""
+    async def read_model(
+        self, model_id: str, include_definition: bool = False, as_of: int | None = None
+    ) -> bytes:
+        """The ModelData of one model; `InvalidArgument`, `ModelNotFound`, `HistoryNotKept`."""
         parse_model_id(model_id)
-        record = await self._context.runner.read(lambda session: session.read_model(model_id))
+        record = await self._history.run(as_of, lambda session: session.read_model(model_id))
         if record is None:
             raise ModelNotFound(model_id)
         return render_model(record, with_definition=include_definition)
 
-    async def read_whole_model(self, model_id: str) -> bytes:
+    async def read_whole_model(self, model_id: str, as_of: int | None = None) -> bytes:
         """Return the ModelData of one model with its inherited contents.
 
-        Errors: `InvalidArgument`, `ModelNotFound`, `LimitExceeded` for more than a page may hold.
+        Errors: `InvalidArgument`, `ModelNotFound`, `HistoryNotKept`, `LimitExceeded` for more than
+        a page may hold.
         Its definition has the contents and schemas of its bases beside its own, and further members
         list all contents by kind, and the bases.
         """
@@ -122,7 +131,9 @@ class Models:
 
         def read(session: GraphSession) -> bytes:
             record = session.read_model(model_id)
-            interface = self._context.models.open(session).find_interface(model_id)
+            # An earlier state has a cache of its own: the worker's is of the present one.
+            models = self._context.models if as_of is None else ModelCache()
+            interface = models.open(session).find_interface(model_id)
             if record is None or interface is None:
                 raise ModelNotFound(model_id)
             found = [record.document]
@@ -132,7 +143,8 @@ class Models:
             whole = _render_whole(interface, [orjson.loads(document) for document in found])
             return b"%b,%b" % (render_model(record, with_definition=False)[:-1], whole[1:])
 
-        return await self._context.runner.scan(read, self._context.settings.query.timeout)
+        seen = self._history.show(as_of, read)
+        return await self._context.runner.scan(seen, self._context.settings.query.timeout)
 
     async def decommission_model(self, model_id: str, patch: JsonValue) -> None:
         """Apply a patch that replaces `/decommissioned` by true.

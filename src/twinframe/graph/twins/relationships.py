@@ -25,6 +25,7 @@ from twinframe.graph.context.model_cache import LoadedModel, ModelView
 from twinframe.graph.documents.relationships import RelationshipBody, parse_relationship_body
 from twinframe.graph.documents.twins import build_refusal
 from twinframe.graph.events.changes import build_patch_changes
+from twinframe.graph.history.history import History
 from twinframe.graph.twins.changes import (
     hold_document,
     is_large,
@@ -293,16 +294,20 @@ class Relationships:
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
+        self._history = History(context)
 
-    async def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument:
-        """The relationship's document and etag.
+    async def read_relationship(
+        self, source_id: str, relationship_id: str, as_of: int | None = None
+    ) -> StoredDocument:
+        """The relationship's document and etag, at a position of the history if one is given.
 
-        Errors: `InvalidArgument`, `TwinNotFound`, `RelationshipNotFound`.
+        Errors: `InvalidArgument`, `TwinNotFound`, `RelationshipNotFound`, `HistoryNotKept`.
         """
         parse_relationship_key(source_id, relationship_id)
-        return await self._context.runner.read(
-            lambda session: require_relationship(session, source_id, relationship_id)
+        read = self._history.show(
+            as_of, lambda session: require_relationship(session, source_id, relationship_id)
         )
+        return await self._context.runner.read(read)
 
     async def put_relationship(
         self,
@@ -350,14 +355,18 @@ class Relationships:
         await run_command(self._context, command)
 
     async def list_relationships(
-        self, source_id: str, name: str | None = None, page: PageRequest = FIRST_PAGE
+        self,
+        source_id: str,
+        name: str | None = None,
+        page: PageRequest = FIRST_PAGE,
+        as_of: int | None = None,
     ) -> Page[bytes]:
         """Documents of the twin's outgoing relationships, of one name when it is given.
 
-        Errors: `TwinNotFound`, `InvalidArgument`, `InvalidContinuationToken`.
+        Errors: `TwinNotFound`, `InvalidArgument`, `InvalidContinuationToken`, `HistoryNotKept`.
         """
         parse_twin_id(source_id)
-        listing = await self._context.open_listing("relationships", source_id, name)
+        listing = await self._history.open_listing(as_of, "relationships", source_id, name)
         after, size = listing.start(page)
 
         def read(session: GraphSession) -> Sequence[tuple[str, bytes]]:
@@ -370,18 +379,18 @@ class Relationships:
                 raise TwinNotFound(source_id)
             return found
 
-        found = await self._context.runner.read(read)
+        found = await self._history.run(as_of, read)
         return listing.page(found, size, len)
 
     async def list_incoming(
-        self, target_id: str, page: PageRequest = FIRST_PAGE
+        self, target_id: str, page: PageRequest = FIRST_PAGE, as_of: int | None = None
     ) -> Page[IncomingRelationship]:
         """The twin's incoming relationships.
 
-        Errors: `TwinNotFound`, `InvalidArgument`, `InvalidContinuationToken`.
+        Errors: `TwinNotFound`, `InvalidArgument`, `InvalidContinuationToken`, `HistoryNotKept`.
         """
         parse_twin_id(target_id)
-        listing = await self._context.open_listing("incomingrelationships", target_id)
+        listing = await self._history.open_listing(as_of, "incomingrelationships", target_id)
         after, size = listing.start(page)
 
         def read(session: GraphSession) -> Sequence[Listed[IncomingRelationship]]:
@@ -392,5 +401,5 @@ class Relationships:
                 raise TwinNotFound(target_id)
             return found
 
-        found = await self._context.runner.read(read)
+        found = await self._history.run(as_of, read)
         return listing.page([(listed.key, listed.item) for listed in found], size)

@@ -28,6 +28,7 @@ from twinframe.graph.documents.twins import (
     parse_twin_body,
 )
 from twinframe.graph.events.changes import build_patch_changes
+from twinframe.graph.history.history import History
 from twinframe.graph.twins.changes import hold_document, is_large, remove_twin, write_twin
 from twinframe.graph.twins.commands import run_command, run_patch
 from twinframe.graph.twins.patches import TwinPatch, find_new_model, find_parts
@@ -260,11 +261,16 @@ class Twins:
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
+        self._history = History(context)
 
-    async def read_twin(self, twin_id: str) -> StoredDocument:
-        """The twin's document and etag; `InvalidArgument`, `TwinNotFound`."""
+    async def read_twin(self, twin_id: str, as_of: int | None = None) -> StoredDocument:
+        """The twin's document and etag, at a position of the history if one is given.
+
+        Errors: `InvalidArgument`, `TwinNotFound`, `HistoryNotKept`.
+        """
         parse_twin_id(twin_id)
-        return await self._context.runner.read(lambda session: require_twin(session, twin_id))
+        read = self._history.show(as_of, lambda session: require_twin(session, twin_id))
+        return await self._context.runner.read(read)
 
     async def put_twin(
         self, twin_id: str, document: JsonValue, condition: Condition = UNCONDITIONED
@@ -304,13 +310,15 @@ class Components:
         self._context = context
         self._twins = twins
 
-    async def read_component(self, twin_id: str, name: str) -> StoredDocument:
-        """The component with its `$metadata` and the twin's etag.
+    async def read_component(
+        self, twin_id: str, name: str, as_of: int | None = None
+    ) -> StoredDocument:
+        """The component with its `$metadata` and the twin's etag; see `Twins.read_twin`.
 
-        Errors: `InvalidArgument`, `TwinNotFound`, `ComponentNotFound`.
+        Errors: `InvalidArgument`, `TwinNotFound`, `ComponentNotFound`, `HistoryNotKept`.
         """
         parse_component_name(name)
-        stored = await self._twins.read_twin(twin_id)
+        stored = await self._twins.read_twin(twin_id, as_of)
         twin = cast("JsonObject", orjson.loads(stored.body))
         if name not in list_parts(twin):
             raise ComponentNotFound(twin_id, name)

@@ -9,6 +9,8 @@ from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import (
     PATCH_TYPES,
     build_next_link,
+    keep_as_of,
+    read_as_of,
     read_flag,
     read_json,
     read_list,
@@ -32,10 +34,14 @@ async def list_models(api: GraphApiContext, request: Request, response: Response
     """GET: a page of models; `dependenciesFor` may be repeated, or name several with commas."""
     dependencies_for = read_list(request, "dependenciesFor")
     definition = read_flag(request, "includeModelDefinition")
+    as_of = await read_as_of(api, request)
     page = await api.graph.models.list_models(
-        dependencies_for, definition, read_page_request(request)
+        dependencies_for, definition, read_page_request(request), as_of
     )
-    kept: dict[str, str | list[str]] = {"includeModelDefinition": str(definition)}
+    kept: dict[str, str | list[str]] = {
+        "includeModelDefinition": str(definition),
+        **keep_as_of(as_of),
+    }
     if dependencies_for:
         kept["dependenciesFor"] = dependencies_for
     next_link = build_next_link(api, request, page, kept)
@@ -49,11 +55,11 @@ async def read_model(
 
     SPEC: Konnektr's `includeBaseModelContents` merges in what the model inherits.
     """
-    definition = read_flag(request, "includeModelDefinition")
+    definition, as_of = read_flag(request, "includeModelDefinition"), await read_as_of(api, request)
     if read_flag(request, "includeBaseModelContents"):
-        response.data = await api.graph.models.read_whole_model(model_id)
+        response.data = await api.graph.models.read_whole_model(model_id, as_of)
     else:
-        response.data = await api.graph.models.read_model(model_id, definition)
+        response.data = await api.graph.models.read_model(model_id, definition, as_of)
 
 
 async def decommission_model(

@@ -9,7 +9,9 @@ from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import (
     PATCH_TYPES,
     build_next_link,
+    keep_as_of,
     read_api_version,
+    read_as_of,
     read_conditions,
     read_exchange,
     read_json,
@@ -23,10 +25,11 @@ from twinframe.model.etags import parse_condition, parse_put_condition
 
 
 async def read_relationship(
-    api: GraphApiContext, _request: Request, response: Response, twin_id: str, relationship_id: str
+    api: GraphApiContext, request: Request, response: Response, twin_id: str, relationship_id: str
 ) -> None:
     """GET: the relationship and its ETag."""
-    found = await api.graph.relationships.read_relationship(twin_id, relationship_id)
+    as_of = await read_as_of(api, request)
+    found = await api.graph.relationships.read_relationship(twin_id, relationship_id, as_of)
     write_document(response, found)
 
 
@@ -68,10 +71,12 @@ async def list_relationships(
 ) -> None:
     """GET: a page of outgoing relationships, of one `relationshipName` when it is given."""
     name = request.get_param("relationshipName") or None  # empty means no filter
+    as_of = await read_as_of(api, request)
     page = await api.graph.relationships.list_relationships(
-        twin_id, name, read_page_request(request)
+        twin_id, name, read_page_request(request), as_of
     )
     kept = {} if name is None else {"relationshipName": name}
+    kept |= keep_as_of(as_of)
     next_link = build_next_link(api, request, page, kept)
     # SPEC: recorded key order of both relationship lists: nextLink, then value.
     response.data = render_listing(b'{"nextLink":%b,"value":[' % next_link, page.items, b"]}")
@@ -81,7 +86,8 @@ async def list_incoming(
     api: GraphApiContext, request: Request, response: Response, twin_id: str
 ) -> None:
     """GET: a page of incoming relationships, four keys each, with absolute links."""
-    page = await api.graph.relationships.list_incoming(twin_id, read_page_request(request))
+    as_of = await read_as_of(api, request)
+    page = await api.graph.relationships.list_incoming(twin_id, read_page_request(request), as_of)
     prefix = api.links.build_relationship_prefix(read_exchange(request))
     version = read_api_version(request)
     items = [
@@ -95,5 +101,5 @@ async def list_incoming(
         )
         for item in page.items
     ]
-    next_link = build_next_link(api, request, page, {})
+    next_link = build_next_link(api, request, page, keep_as_of(as_of))
     response.data = b'{"nextLink":%b,"value":%b}' % (next_link, render_array(items))

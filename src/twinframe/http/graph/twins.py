@@ -9,6 +9,7 @@ from falcon.asgi import Request, Response
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import (
     PATCH_TYPES,
+    read_as_of,
     read_conditions,
     read_json,
     write_document,
@@ -18,10 +19,11 @@ from twinframe.model.etags import parse_condition, parse_put_condition
 
 
 async def read_twin(
-    api: GraphApiContext, _request: Request, response: Response, twin_id: str
+    api: GraphApiContext, request: Request, response: Response, twin_id: str
 ) -> None:
     """GET: the twin and its ETag."""
-    write_document(response, await api.graph.twins.read_twin(twin_id))
+    as_of = await read_as_of(api, request)
+    write_document(response, await api.graph.twins.read_twin(twin_id, as_of))
 
 
 async def put_twin(
@@ -54,10 +56,12 @@ async def delete_twin(
 
 
 async def read_component(
-    api: GraphApiContext, _request: Request, response: Response, twin_id: str, component: str
+    api: GraphApiContext, request: Request, response: Response, twin_id: str, component: str
 ) -> None:
     """GET: the component."""
-    write_document(response, await api.graph.components.read_component(twin_id, component))
+    as_of = await read_as_of(api, request)
+    found = await api.graph.components.read_component(twin_id, component, as_of)
+    write_document(response, found)
 
 
 async def patch_component(

@@ -14,7 +14,10 @@ CREATE INDEX event_rare ON event (kind) WHERE kind IN (3, 6, 7, 8, 9);
 CREATE INDEX event_deleted_source ON event (subject) WHERE kind = 6;
 CREATE INDEX event_deleted_target ON event (target) WHERE kind = 6;
 
--- Earlier events do not have it all: states before the last of them cannot be read.
+-- Earlier events do not have it all: states before the last of them cannot be read. That one gets
+-- the moment of the upgrade, from which on its state is known.
+UPDATE event SET moment = CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000
+WHERE position = (SELECT seq FROM sqlite_sequence WHERE name = 'event');
 INSERT INTO entry (kind, key, body)
 SELECT 'history', 'start', CAST(CAST(seq AS TEXT) AS BLOB) FROM sqlite_sequence
 WHERE name = 'event' AND seq > 0;

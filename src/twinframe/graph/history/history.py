@@ -1,0 +1,167 @@
+"""The use case of earlier states: finds the position of a moment, and shows the state there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from twinframe.errors import HistoryNotKept, InvalidArgument, Unsupported
+from twinframe.graph.context.context import GraphContext
+from twinframe.graph.context.paging import Listing
+from twinframe.graph.history.past import PastSession
+from twinframe.model.clock import render_update_time
+from twinframe.model.moments import parse_moment
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession
+
+T = TypeVar("T")
+
+_POSITION: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
+_LOST_PLUS: Final = re.compile(r" (?=[0-9]{2}:?[0-9]{2}$)", re.ASCII)
+_FRACTION: Final = re.compile(r"\.([0-9]{7,9})", re.ASCII)
+_MICROSECOND: Final = 1000
+_LONGEST: Final = 100
+_KIND: Final = "history"
+_START: Final = "start"
+
+
+def parse_as_of(text: str) -> tuple[int | None, int]:
+    """Return the position that a text names, or None and its moment in nanoseconds since 1970.
+
+    A blank before the offset counts as `+`, which a URL must write as `%2B`. Raises
+    `InvalidArgument`.
+    """
+    if _POSITION.fullmatch(text):
+        return int(text), 0
+    text = _LOST_PLUS.sub("+", text)
+    try:
+        moment = parse_moment(_FRACTION.sub(lambda found: f".{found[1][:6]}", text))
+    except InvalidArgument as error:
+        raise InvalidArgument(
+            f"asOf {text[:_LONGEST]!a} is neither a date and time with an offset, such as "
+            "2026-03-01T14:05:00Z, nor the position of an event, such as 1042."
+        ) from error
+    fraction = _FRACTION.search(text)
+    finer = int(fraction[1][6:].ljust(3, "0")) if fraction else 0
+    return None, moment * _MICROSECOND + finer
+
+
+class History:
+    """The earlier states of a graph."""
+
+    def __init__(self, context: GraphContext) -> None:
+        self._context = context
+
+    async def find_position(self, text: str) -> int:
+        """Return the position of the last event at a moment, or that which the text names.
+
+        Errors: `InvalidArgument` for another text and for the future, `HistoryNotKept`,
+        `Unsupported`.
+        """
+        position, moment = parse_as_of(text)
+
+        def read(session: GraphSession) -> int:
+            with session.snapshot():
+                first = self._read_first(session)
+                if position is None:
+                    return self._find(session, first, moment)
+                _, last = session.read_event_bounds()
+                if position > last:
+                    raise InvalidArgument(
+                        f"asOf {position} is beyond the last event of the graph, which has the "
+                        f"position {last}."
+                    )
+                _check(session, first, position)
+                return position
+
+        return await self._context.runner.read(read)
+
+    def show(
+        self, position: int | None, read: Callable[[GraphSession], T]
+    ) -> Callable[[GraphSession], T]:
+        """Return a function that runs `read` on the state at a position; None: on the present one.
+
+        It raises `HistoryNotKept` if that is no longer kept.
+        """
+        if position is None:
+            return read
+
+        def read_past(session: GraphSession) -> T:
+            with session.snapshot():
+                _check(session, self._read_first(session), position)
+                return read(PastSession(session, position))
+
+        return read_past
+
+    async def run(self, position: int | None, read: Callable[[GraphSession], T]) -> T:
+        """Run a read that may look at many entities; of an earlier state in a thread."""
+        if position is None:
+            return await self._context.runner.read(read)
+        timeout = self._context.settings.query.timeout
+        return await self._context.runner.scan(self.show(position, read), timeout)
+
+    async def open_listing(
+        self, position: int | None, operation: str, *arguments: JsonValue
+    ) -> Listing:
+        """Open a listing whose tokens are bound to the position, too."""
+        if position is None:
+            return await self._context.open_listing(operation, *arguments)
+        return await self._context.open_listing(f"{operation} as of", position, *arguments)
+
+    def _read_first(self, session: GraphSession) -> int:
+        """Return the first position whose state can be shown."""
+        if not session.keeps_history:
+            raise Unsupported(
+                "The storage of this graph keeps no history: asOf is not possible here. The "
+                "storage `sqlite` keeps it."
+            )
+        if not self._context.settings.history.enabled:
+            raise Unsupported("This service keeps no history: History__Enabled is false.")
+        first, _ = session.read_event_bounds()
+        start = session.read_entry(_KIND, _START)
+        return max(first - 1, 0 if start is None else int(start))
+
+    def _find(self, session: GraphSession, first: int, moment: int) -> int:
+        """Return the last position whose moment is not later, by a binary search."""
+        _, last = session.read_event_bounds()
+        newest = session.read_moment(last)
+        if newest is None or newest[1] <= moment:
+            now = self._context.clock()
+            if moment > max(now, 0 if newest is None else newest[1]):
+                raise InvalidArgument(
+                    f"asOf {render_update_time(moment)} is in the future: it is "
+                    f"{render_update_time(now)} here."
+                )
+            if newest is None and last:  # since when the state is as it is, is not known
+                raise _build_gone(session, last)
+            return last
+        low, high = first, last  # NOTE: the moment at `low` is not later, that at `high` is
+        if first > 0:
+            oldest = session.read_moment(first)
+            # Where the event at `first` is no longer kept, the next one says when it ended.
+            if oldest is None or oldest[1] > moment:
+                raise _build_gone(session, first)
+            low = oldest[0]
+        while high - low > 1:
+            middle = (low + high) // 2
+            found = session.read_moment(middle)
+            if found is None or found[1] > moment:
+                high = middle
+            else:
+                low = max(found[0], middle)
+        return low
+
+
+def _check(session: GraphSession, first: int, position: int) -> None:
+    if position < first:
+        raise _build_gone(session, first)
+
+
+def _build_gone(session: GraphSession, first: int) -> HistoryNotKept:
+    oldest = session.read_moment(first)
+    moment = "" if oldest is None else f"{render_update_time(oldest[1])}, "
+    return HistoryNotKept(
+        "The history of the graph does not go back so far. The first state that can be had is of "
+        f"{moment}position {first if oldest is None else max(oldest[0], first)}."
+    )

@@ -1,0 +1,368 @@
+"""A session that shows a graph as it was at a position of its history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar
+
+import orjson
+
+from twinframe.graph.documents.relationships import ETAG, NAME, TARGET
+from twinframe.graph.documents.twins import METADATA, MODEL
+from twinframe.graph.history.documents import read_document, read_documents
+from twinframe.graph.history.models import PastModels
+from twinframe.model.ids import MODEL_LABEL
+from twinframe.model.values import Node, Relationship
+from twinframe.query.algebra import Direction, LabelExpression
+from twinframe.query.evaluate.labels import compile_labels, find_label_names
+from twinframe.query.reader import Hop
+from twinframe.storage.base import (
+    ChangeKind,
+    EntityKey,
+    GraphSession,
+    IncomingRelationship,
+    Instance,
+    Listed,
+    ModelRecord,
+    OutboxEvent,
+    RelationshipRecord,
+    StoredDocument,
+    TwinRecord,
+)
+from twinframe.storage.entities import build_model_node
+
+T = TypeVar("T")
+
+_AT_ONCE: Final = 256
+_MOST_CHANGED: Final = 20_000
+"""Changes after the position that are looked up for a scan; with more, all entities are."""
+
+
+class _Changed(NamedTuple):
+    twins: frozenset[EntityKey]
+    relationships: frozenset[EntityKey]
+
+
+class PastSession(GraphSession):
+    """The graph after the event at `position`; use it in one snapshot of `session`.
+
+    Its events and entries are those of the present.
+    """
+
+    def __init__(self, session: GraphSession, position: int) -> None:
+        self._session = session
+        self._position = position
+        self._models = PastModels(session, position)
+
+    # --- what is no part of the state -----------------------------------------------------------
+
+    def snapshot(self, deadline: float | None = None) -> AbstractContextManager[None]:
+        """Go on in the snapshot of the session."""
+        return self._session.snapshot(deadline)
+
+    def check_deadline(self) -> None:
+        """Raise `QueryTimeout` when the time is over."""
+        self._session.check_deadline()
+
+    def interrupt(self) -> None:
+        """Stop running reads."""
+        self._session.interrupt()
+
+    def watch_memory(self, look: Callable[[], None]) -> None:
+        """Look at the memory at intervals."""
+        self._session.watch_memory(look)
+
+    def read_steps(self) -> int:
+        """The work of the store's engine."""
+        return self._session.read_steps()
+
+    def read_instance(self) -> Instance:
+        """Identity and secret of the graph."""
+        return self._session.read_instance()
+
+    def read_entry(self, kind: str, key: str) -> bytes | None:
+        """The present entry."""
+        return self._session.read_entry(kind, key)
+
+    def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
+        """The present entries."""
+        return self._session.read_entries(kind, after=after, limit=limit)
+
+    def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
+        """The events, later ones too."""
+        return self._session.read_events(after=after, limit=limit)
+
+    def read_event_bounds(self) -> tuple[int, int]:
+        """The bounds of the events."""
+        return self._session.read_event_bounds()
+
+    # --- models ---------------------------------------------------------------------------------
+
+    def read_schema_version(self) -> int:
+        """Return the version of the models then."""
+        return self._models.version
+
+    def read_model(self, model_id: str) -> ModelRecord | None:
+        """The model."""
+        return self._models.read(model_id)
+
+    def read_models(self, *, after: int, limit: int) -> Sequence[ModelRecord]:
+        """Models by order of upload."""
+        return self._models.read_page(after, limit)
+
+    def read_model_referrers(self, model_id: str) -> Sequence[str]:
+        """Ids of the models that name it."""
+        return [
+            record.model_id
+            for record in self._models.iterate()
+            if record.model_id != model_id and model_id in (*record.extends, *record.components)
+        ]
+
+    def read_descendants(self, model_id: str) -> frozenset[str]:
+        """The known models that extend it, and itself."""
+        return self._models.read_descendants(model_id)
+
+    def read_model_ids(self) -> frozenset[str]:
+        """The known models."""
+        return self._models.read_ids()
+
+    # --- twins and relationships ----------------------------------------------------------------
+
+    def read_twin(self, twin_id: str) -> StoredDocument | None:
+        """The twin's document."""
+        return _build_stored(read_document(self._session, (twin_id, ""), self._position))
+
+    def has_twin(self, twin_id: str) -> bool:
+        """Whether the twin existed."""
+        return self.read_twin(twin_id) is not None
+
+    def read_twin_model(self, twin_id: str) -> str | None:
+        """The twin's model id."""
+        body = read_document(self._session, (twin_id, ""), self._position)
+        return None if body is None else _read_model(orjson.loads(body))
+
+    def iterate_twins(self) -> Iterator[TwinRecord]:
+        """Every twin by id; all ids are held in memory."""
+        for keys in _batch(sorted(self._find_twins())):
+            found = read_documents(self._session, keys, self._position)
+            for key in keys:
+                if key in found:
+                    document = orjson.loads(found[key])
+                    model_id = _read_model(document)
+                    yield TwinRecord(key[0], model_id, document[ETAG], found[key])
+
+    def iterate_relationships(self) -> Iterator[RelationshipRecord]:
+        """Every relationship by source and id; all keys are held in memory."""
+        for keys in _batch(sorted(self._find_relationships())):
+            found = read_documents(self._session, keys, self._position)
+            for key in keys:
+                if key in found:
+                    document = orjson.loads(found[key])
+                    ends = document[NAME], document[TARGET]
+                    yield RelationshipRecord(*key, *ends, document[ETAG], found[key])
+
+    def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
+        """The relationship's document."""
+        key = source_id, relationship_id
+        return _build_stored(read_document(self._session, key, self._position))
+
+    def read_relationships(
+        self, source_id: str, *, name: str | None, after: str | None, limit: int
+    ) -> Sequence[Listed[StoredDocument]]:
+        """Outgoing relationships by id; the key is the id."""
+        session = self._session
+        gone = session.find_deleted_relationships(after=self._position, sources=[source_id])
+        left = sorted({own for _, own in gone if after is None or own > after})
+        found: list[Listed[StoredDocument]] = []
+        while len(found) < limit:
+            some = session.read_relationships(source_id, name=name, after=after, limit=limit)
+            end = None if len(some) < limit else some[-1].key
+            ids = {listed.key for listed in some}
+            ids |= {own for own in left if _is_between(own, after, end)}
+            keys = [(source_id, own) for own in sorted(ids)]
+            documents = read_documents(session, keys, self._position)
+            for key in keys:
+                body = documents.get(key)
+                if body is None:
+                    continue
+                document = orjson.loads(body)
+                if name is None or document[NAME] == name:
+                    found.append(Listed(key[1], StoredDocument(document[ETAG], body)))
+            if end is None:
+                break
+            after = end
+        return found[:limit]
+
+    def read_incoming(
+        self, target_id: str, *, after: str | None, limit: int
+    ) -> Sequence[Listed[IncomingRelationship]]:
+        """Incoming relationships by source and id; the key is both as a JSON array."""
+        found: dict[EntityKey, str] = {}
+        place: str | None = None
+        while some := self._session.read_incoming(target_id, after=place, limit=_AT_ONCE):
+            place = some[-1].key
+            found |= {(x.item.source_id, x.item.relationship_id): x.item.name for x in some}
+        gone = self._session.find_deleted_relationships(after=self._position, targets=[target_id])
+        uncertain = list(dict.fromkeys(gone))
+        for keys in _batch(found):
+            uncertain += self._session.read_first_changes(keys, after=self._position)
+        for key in uncertain:
+            found.pop(key, None)
+        for keys in _batch(dict.fromkeys(uncertain)):
+            for key, body in read_documents(self._session, keys, self._position).items():
+                document = orjson.loads(body)
+                if document[TARGET] == target_id:
+                    found[key] = document[NAME]
+        start = None if after is None else tuple(orjson.loads(after))
+        wanted = sorted(key for key in found if start is None or key > start)
+        return [
+            Listed(orjson.dumps(key).decode(), IncomingRelationship(*key, found[key]))
+            for key in wanted[:limit]
+        ]
+
+    # --- the evaluator's port -------------------------------------------------------------------
+
+    def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
+        """Yield the twins whose labels satisfy it, then models if they are asked for."""
+        holds = compile_labels(labels)
+        if self._changed is not None and self._models.is_present:
+            for node in self._session.scan_nodes(labels):
+                if (node.id, "") not in self._changed.twins and MODEL_LABEL not in node.labels:
+                    yield node
+            keys: Iterable[EntityKey] = self._changed.twins
+        else:
+            keys = self._find_twins()
+        for batch in _batch(keys):
+            for node in self._build_nodes(batch):
+                if labels is None or holds(node.labels):
+                    yield node
+        own = frozenset({MODEL_LABEL})
+        if labels is not None and MODEL_LABEL in find_label_names(labels) and holds(own):
+            yield from (build_model_node(record, own) for record in self._models.iterate())
+
+    def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        """The twins of these ids."""
+        return {node.id: node for node in self._build_nodes([(each, "") for each in ids])}
+
+    def scan_relationships(self, types: Sequence[str]) -> Iterator[Relationship]:
+        """Every relationship of these types."""
+        wanted = frozenset(types)
+        keys: Iterable[EntityKey]
+        if self._changed is not None:
+            keys = self._changed.relationships
+            for each in self._session.scan_relationships(types):
+                if (each.source, each.id) not in self._changed.relationships:
+                    yield each
+        else:
+            keys = self._find_relationships()
+        for batch in _batch(keys):
+            for each in self._build_relationships(batch):
+                if not wanted or each.type in wanted:
+                    yield each
+
+    def read_hops(
+        self, origins: Iterable[str], direction: Direction, types: Sequence[str]
+    ) -> Iterator[Hop]:
+        """The relationships at each origin; with BOTH a loop counts as outgoing only."""
+        for batch in _batch(dict.fromkeys(origins)):
+            yield from self._read_hops(batch, direction, types)
+
+    def _read_hops(
+        self, origins: Sequence[str], direction: Direction, types: Sequence[str]
+    ) -> Iterator[Hop]:
+        session, position = self._session, self._position
+        uncertain: dict[EntityKey, None] = {}
+        if direction is not Direction.INCOMING:
+            uncertain |= dict.fromkeys(
+                session.find_deleted_relationships(after=position, sources=origins)
+            )
+        if direction is not Direction.OUTGOING:
+            uncertain |= dict.fromkeys(
+                session.find_deleted_relationships(after=position, targets=origins)
+            )
+        for hops in _batch(session.read_hops(origins, direction, types)):
+            keys = [(hop.relationship.source, hop.relationship.id) for hop in hops]
+            later = session.read_first_changes(keys, after=position)
+            uncertain |= dict.fromkeys(later)
+            yield from (hop for hop, key in zip(hops, keys, strict=True) if key not in uncertain)
+        wanted, at = frozenset(types), frozenset(origins)
+        for batch in _batch(uncertain):
+            for each in self._build_relationships(batch):
+                if not wanted or each.type in wanted:
+                    yield from _build_hops(each, at, direction)
+
+    def _build_nodes(self, keys: Sequence[EntityKey]) -> Iterator[Node]:
+        for key, body in read_documents(self._session, keys, self._position).items():
+            document = orjson.loads(body)
+            yield Node(key[0], document, self._models.read_labels(_read_model(document)))
+
+    def _build_relationships(self, keys: Sequence[EntityKey]) -> Iterator[Relationship]:
+        for key, body in read_documents(self._session, keys, self._position).items():
+            document = orjson.loads(body)
+            yield Relationship(key[0], key[1], document[TARGET], document[NAME], document)
+
+    @cached_property
+    def _changed(self) -> _Changed | None:
+        """The entities that changed after the position; None if these are too many to look up."""
+        after, last = self._position, self._session.read_event_bounds()[1]
+        if last - after > _MOST_CHANGED:
+            return None
+        twins: set[EntityKey] = set()
+        relationships: set[EntityKey] = set()
+        while after < last:
+            page = self._session.read_changes(after=after, limit=_AT_ONCE)
+            for change in page.changes:
+                if change.kind < ChangeKind.RELATIONSHIP_CREATED:
+                    twins.add((change.subject, ""))
+                elif change.kind < ChangeKind.MODEL_CREATED:
+                    relationships.add((change.subject, change.relationship_id))
+            after = page.position
+        return _Changed(frozenset(twins), frozenset(relationships))
+
+    def _find_twins(self) -> Iterator[EntityKey]:
+        """Yield each twin that exists now or was deleted since."""
+        for node in self._session.scan_nodes(None):
+            yield node.id, ""
+        gone = dict.fromkeys(self._session.find_deleted_twins(after=self._position))
+        for twin_ids in _batch(gone):
+            present = self._session.read_twin_models(twin_ids)
+            yield from ((twin_id, "") for twin_id in twin_ids if twin_id not in present)
+
+    def _find_relationships(self) -> Iterator[EntityKey]:
+        """Yield each relationship that exists now or was deleted since."""
+        for each in self._session.scan_relationships(()):
+            yield each.source, each.id
+        gone = dict.fromkeys(self._session.find_deleted_relationships(after=self._position))
+        for keys in _batch(gone):
+            present = self._session.read_relationship_documents(keys)
+            yield from (key for key in keys if key not in present)
+
+
+def _batch(items: Iterable[T]) -> Iterator[list[T]]:
+    remaining = iter(items)
+    while batch := list(islice(remaining, _AT_ONCE)):
+        yield batch
+
+
+def _build_stored(body: bytes | None) -> StoredDocument | None:
+    return None if body is None else StoredDocument(orjson.loads(body)[ETAG], body)
+
+
+def _read_model(document: Any) -> str:
+    model_id: str = document[METADATA][MODEL]
+    return model_id
+
+
+def _is_between(key: str, after: str | None, end: str | None) -> bool:
+    return (after is None or key > after) and (end is None or key <= end)
+
+
+def _build_hops(each: Relationship, origins: frozenset[str], direction: Direction) -> Iterator[Hop]:
+    if direction is not Direction.INCOMING and each.source in origins:
+        yield Hop(each.source, each, each.target)
+    is_other = direction is Direction.INCOMING or each.source != each.target
+    if direction is not Direction.OUTGOING and each.target in origins and is_other:
+        yield Hop(each.target, each, each.source)
