@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from twinframe.access.permissions import PermissionProvider
-    from twinframe.hooks.event_sinks.base import EventSink
+    from twinframe.hooks.event_sinks.base import Sink
     from twinframe.hooks.resource_types.base import ResourceType
     from twinframe.hooks.sites import ServiceFacts, Site
     from twinframe.query.engine import QueryEngine
@@ -95,7 +95,7 @@ def twinframe_permission_provider(
 
 
 @hookspec(firstresult=True)
-def twinframe_event_sink(settings: Section, name: str, source: str) -> EventSink | None:
+def twinframe_event_sink(settings: Section, name: str, source: str) -> Sink | None:
     """The sink of the endpoint `name`, not yet opened. `settings` is the plugin's section.
 
     `source` is the host name in the service's events, for endpoints that require the sender's name.

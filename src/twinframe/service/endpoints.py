@@ -13,7 +13,8 @@ from twinframe.errors.nearest import find_nearest
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
 from twinframe.graph.events.recorder import build_source
 from twinframe.hooks.drivers import Plugin
-from twinframe.hooks.event_sinks.base import EventSink
+from twinframe.hooks.event_sinks.base import Sink
+from twinframe.hooks.event_sinks.tables import TableSink
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.sections import read_section_class
 from twinframe.settings import Section
@@ -56,18 +57,21 @@ def _build_endpoint(
     section = _build_section(plugin, name, rest)
     sink = plugin.build(
         "twinframe_event_sink",
-        EventSink,  # type: ignore[type-abstract]  # only for isinstance
+        Sink,
         settings=section,
         name=name,
         source=build_source(installation.settings),
     )
-    return Endpoint(
-        name,
-        plugin.info.name,
-        sink,
-        _parse_form(name, own.get("Form", EventForm.CLOUDEVENTS.value)),
-        _parse_flag(name, own.get("Hosted", "false")),
-    )
+    is_table = isinstance(sink, TableSink)
+    default = EventForm.HISTORY if is_table else EventForm.CLOUDEVENTS
+    form = _parse_form(name, own.get("Form", default.value))
+    if is_table and form is not EventForm.HISTORY:
+        raise SettingsError(
+            f"{render_key((*_ROOT, name, 'Form'))} = {form.value!r}: an endpoint of type "
+            f"{plugin.info.name} stores rows of tables: leave Form out."
+        )
+    hosted = _parse_flag(name, own.get("Hosted", "false"))
+    return Endpoint(name, plugin.info.name, sink, form, hosted)
 
 
 def _build_section(plugin: Plugin, name: str, values: Mapping[str, tuple[str, str]]) -> Section:

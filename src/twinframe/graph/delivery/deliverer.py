@@ -17,8 +17,8 @@ from twinframe.errors import EventRouteFilterInvalid, StorageError
 from twinframe.graph.background.leases import Lease, delete_lease
 from twinframe.graph.context.context import GraphContext, ServiceWrite
 from twinframe.graph.delivery.dispatcher import KeyedDispatcher
-from twinframe.graph.delivery.endpoints import Endpoints, require_endpoint
-from twinframe.graph.delivery.reading import EventReader
+from twinframe.graph.delivery.endpoints import Endpoints, EventForm, require_endpoint
+from twinframe.graph.delivery.reading import EventReader, read_table_rows
 from twinframe.graph.delivery.records import (
     DeadLetter,
     Progress,
@@ -36,10 +36,12 @@ from twinframe.graph.delivery.records import (
     read_route,
     read_seen,
 )
+from twinframe.graph.delivery.tables import TableDelivery
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.filters import Filter, build_filter
 from twinframe.graph.events.outbox import read_events
 from twinframe.hooks.event_sinks.base import EndpointGone
+from twinframe.hooks.event_sinks.tables import TableRow, TableSink
 from twinframe.model.clock import render_update_time
 from twinframe.runtime.instruments.base import Level, RouteStanding
 from twinframe.runtime.leases import LeaseLost
@@ -99,20 +101,20 @@ class RouteKind:
         self._idle_seconds = idle_seconds
         self.graph = graph
         self._standings: Sequence[RouteStanding] = ()
-        self._running: dict[str, RouteDelivery] = {}
+        self._running: dict[str, RouteDelivery | TableDelivery] = {}
 
     def read_levels(self) -> Mapping[Level, float]:
         """Return how many events are in flight here, and how many routes cannot send now."""
-        dispatchers = [delivery.dispatcher for delivery in self._running.values()]
+        running = self._running.values()
         return {
-            Level.EVENTS_UNSETTLED: sum(one.unsettled for one in dispatchers),
-            Level.EVENT_ROUTES_FAILING: sum(bool(one.error) for one in dispatchers),
+            Level.EVENTS_UNSETTLED: sum(one.unsettled for one in running),
+            Level.EVENT_ROUTES_FAILING: sum(bool(one.error) for one in running),
         }
 
     def list_failing(self) -> frozenset[str]:
         """Return the names of the deliveries of this worker whose endpoints accept nothing now."""
         running = self._running.items()
-        return frozenset(f"{self.name}/{key}" for key, one in running if one.dispatcher.error)
+        return frozenset(f"{self.name}/{key}" for key, one in running if one.error)
 
     def read_standings(self) -> Sequence[RouteStanding]:
         """Return the progress of the routes about a second ago, whichever worker delivers them."""
@@ -160,14 +162,21 @@ class RouteKind:
             await self._context.write(ServiceWrite(apply))
 
     async def _deliver(self, key: str, lease: Lease) -> bool:
-        delivery = RouteDelivery(
-            self._context, self._endpoints, key, lease, self._hosted, self._idle_seconds
-        )
+        delivery = await self._build_delivery(key, lease)
         self._running[key] = delivery
         try:
             return await delivery.run()
         finally:
             del self._running[key]
+
+    async def _build_delivery(self, key: str, lease: Lease) -> RouteDelivery | TableDelivery:
+        context, idle_seconds = self._context, self._idle_seconds
+        route = await context.runner.read(lambda session: read_route(session, key))
+        if route is not None:
+            endpoint = self._endpoints.find(route.endpoint_name, hosted=self._hosted)
+            if endpoint is not None and isinstance(endpoint.sink, TableSink):
+                return TableDelivery(context, endpoint, endpoint.sink, key, lease, idle_seconds)
+        return RouteDelivery(context, self._endpoints, key, lease, self._hosted, idle_seconds)
 
 
 @dataclass(slots=True)
@@ -205,6 +214,16 @@ class RouteDelivery:
         self._lost = 0
         self._halted = False
         self._told = (0, 0, "", False)
+
+    @property
+    def unsettled(self) -> int:
+        """The number of events that are read and neither delivered nor given up."""
+        return self.dispatcher.unsettled
+
+    @property
+    def error(self) -> str:
+        """The last error at the endpoint, empty when there is none now."""
+        return self.dispatcher.error
 
     async def run(self) -> bool:
         """Deliver; return True to begin again, False when there is nothing left to do."""
@@ -347,7 +366,10 @@ class RouteDelivery:
     async def _send(self, event: Event) -> None:
         name = self._state.route.endpoint_name
         endpoint = require_endpoint(self._endpoints, name, hosted=self._hosted)
-        await endpoint.send(event)
+        rows: Sequence[TableRow] = ()
+        if endpoint.form is EventForm.HISTORY:
+            rows = await self._context.runner.read(lambda session: read_table_rows(session, event))
+        await endpoint.send(event, rows)
         if event.position in self._letters:
             await self._write(
                 lambda transaction: delete_letter_again(transaction, self._route_id, event.position)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from twinframe.errors import TwinframeError
@@ -17,7 +17,9 @@ from twinframe.hooks.event_sinks.base import (
     EndpointGone,
     EventSink,
     Message,
+    Sink,
 )
+from twinframe.hooks.event_sinks.tables import TableRow, TableSink
 
 _log = logging.getLogger(__name__)
 
@@ -35,25 +37,44 @@ class Endpoint:
 
     name: str
     kind: str
-    sink: EventSink
+    sink: Sink
     form: EventForm = EventForm.CLOUDEVENTS
     hosted: bool = False
     _is_open: bool = False
     _told: str = ""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def send(self, event: Event) -> None:
-        """Send an event in the endpoint's form.
+    async def send(self, event: Event, rows: Sequence[TableRow] = ()) -> None:
+        """Send an event in the endpoint's form, of data history as these rows.
 
         Raises `DeliveryFailed`, `DeliveryRefused`, `EndpointGone`. Any other error of its sink,
         which may be third-party code, becomes a `DeliveryFailed`: retried, and reported. Details
         for the operator alone are logged once for all events.
         """
+
+        async def send_all() -> None:
+            if not isinstance(self.sink, EventSink):  # it was another type a moment ago
+                raise DeliveryFailed(f"The endpoint {self.name} takes no single events.")
+            for message in build_messages(event, self.form, rows):
+                await self.sink.send(message)
+
+        await self._attempt(send_all)
+
+    async def write(self, name: str, rows: Sequence[TableRow]) -> None:
+        """Store rows under a name, see `TableSink.write`. Raises as `send` does."""
+
+        async def write_all() -> None:
+            if not isinstance(self.sink, TableSink):
+                raise DeliveryFailed(f"The endpoint {self.name} takes no rows of tables.")
+            await self.sink.write(name, rows)
+
+        await self._attempt(write_all)
+
+    async def _attempt(self, call: Callable[[], Awaitable[None]]) -> None:
         try:
             if not self._is_open:
                 await self._open()
-            for message in build_messages(event, self.form):
-                await self.sink.send(message)
+            await call()
         except (DeliveryFailed, DeliveryRefused, EndpointGone) as error:
             if error.public != error.message and self._told != error.message:
                 self._told = error.message
@@ -135,10 +156,10 @@ class Endpoints:
 NO_ENDPOINTS = Endpoints({})
 
 
-def build_messages(event: Event, form: EventForm) -> list[Message]:
+def build_messages(event: Event, form: EventForm, rows: Sequence[TableRow] = ()) -> list[Message]:
     """Build the messages of an event: itself, or its rows of data history, which may be none."""
     envelope = event.document
-    bodies = [event.wire] if form is EventForm.CLOUDEVENTS else render_history(event)
+    bodies = [event.wire] if form is EventForm.CLOUDEVENTS else render_history(event, rows)
     return [
         Message(
             body,

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import orjson
+
 from twinframe.dtdl.dtmi import parse_versionless
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelCache, ModelView
 from twinframe.graph.context.paging import gather
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.filters import Filter
-from twinframe.graph.events.outbox import ReadEvent, read_events
+from twinframe.graph.events.outbox import ReadEvent, read_document_after, read_events
+from twinframe.graph.events.tables import build_table_rows, needs_document
+from twinframe.hooks.event_sinks.tables import TableRow
 from twinframe.query.evaluate.functions.digitaltwins import holds_model
 from twinframe.storage.base import GraphSession
 
@@ -103,6 +107,14 @@ def build_read(
         return EventBatch(rows[-1][0], len(rows), missed, events, size)
 
     return read
+
+
+def read_table_rows(session: GraphSession, event: Event) -> list[TableRow]:
+    """Build the rows of data history of an event; see `build_table_rows`."""
+    if not needs_document(event):
+        return build_table_rows(event)
+    document = read_document_after(session, event.entity, event.position)
+    return build_table_rows(event, None if document is None else orjson.loads(document))
 
 
 def _measure(event: ReadEvent) -> int:

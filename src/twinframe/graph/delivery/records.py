@@ -23,6 +23,7 @@ _DEAD: Final = "event-dead/"
 _AGAIN: Final = "event-again/"
 _FAILING: Final = "event-failing"
 _SEEN: Final = "event-seen"
+_BATCH: Final = "event-batch"
 _EPOCHS: Final = 2**40
 
 
@@ -69,6 +70,17 @@ class Seen:
             return False
         first = self.keys.get(event.key)
         return first is None or event.position < first
+
+
+@dataclass(frozen=True, slots=True)
+class TableBatch:
+    """What is being stored as rows of tables: the events up to `position`, and those of these dead
+    letters, under a name. After a crash the same are stored under the same name again.
+    """
+
+    name: str
+    position: int
+    letters: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +138,7 @@ def delete_route(transaction: GraphTransaction, route_id: str) -> bool:
     transaction.delete_entry(PROGRESS, route_id)
     transaction.delete_entry(_FAILING, route_id)
     transaction.delete_entry(_SEEN, route_id)
+    transaction.delete_entry(_BATCH, route_id)
     for kind in (_DEAD + route_id, _AGAIN + route_id):
         while found := transaction.read_entries(kind, after=None, limit=1000):
             for listed in found:
@@ -175,6 +188,7 @@ def restart(transaction: GraphTransaction, route_id: str, position: int) -> None
     if progress is not None:
         put_progress(transaction, route_id, replace(progress, position=position))
         transaction.delete_entry(_SEEN, route_id)
+        transaction.delete_entry(_BATCH, route_id)
 
 
 # --- what fails ---------------------------------------------------------------------------------
@@ -206,6 +220,20 @@ def put_seen(transaction: GraphTransaction, route_id: str, seen: Seen) -> None:
         transaction.put_entry(_SEEN, route_id, orjson.dumps(asdict(seen)))
     else:
         transaction.delete_entry(_SEEN, route_id)
+
+
+def read_table_batch(session: GraphSession, route_id: str) -> TableBatch | None:
+    """Return what is being stored, if a crash may have interrupted it."""
+    body = session.read_entry(_BATCH, route_id)
+    return None if body is None else TableBatch(**orjson.loads(body))
+
+
+def put_table_batch(transaction: GraphTransaction, route_id: str, batch: TableBatch | None) -> None:
+    """Store what is about to be stored, or that it is."""
+    if batch is None:
+        transaction.delete_entry(_BATCH, route_id)
+    else:
+        transaction.put_entry(_BATCH, route_id, orjson.dumps(asdict(batch)))
 
 
 # --- dead letters -------------------------------------------------------------------------------

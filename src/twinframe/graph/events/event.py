@@ -12,6 +12,8 @@ from twinframe.graph.events.envelope import EventType
 
 Path: TypeAlias = tuple[str, ...]
 
+_RELATIONSHIPS: Final = "Microsoft.DigitalTwins.Relationship."
+_BELOW: Final = "/relationships/"
 _MOST_DIGITS: Final = 18
 """The most digits of an index: no list is longer, and Python parses no number of thousands of
 digits.
@@ -96,6 +98,13 @@ class Event:
             case _:
                 found = data["id"]
         return found if isinstance(found, str) else None
+
+    @property
+    def entity(self) -> tuple[str, str]:
+        """The id of its twin and an empty text, or source and id of its relationship."""
+        subject = self.document.get("subject", "")
+        is_relationship = self.type.startswith(_RELATIONSHIPS)
+        return self.key, subject[len(self.key) + len(_BELOW) :] if is_relationship else ""
 
     @property
     def target_id(self) -> str:

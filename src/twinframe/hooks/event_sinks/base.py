@@ -66,14 +66,21 @@ class Message:
     subject: str
 
 
-class EventSink(ABC):
+class Sink(ABC):  # noqa: B024  (its two kinds have the abstract methods)
     """An endpoint. Its methods run on the event loop of the worker and never block it."""
 
     async def open(self) -> None:  # noqa: B027  (a sink without a connection has nothing to do)
         """Prepare to send; raise `DeliveryFailed` when that fails now. It is tried again.
 
-        Raises `EndpointGone` as `send` does.
+        Raises `EndpointGone` as `EventSink.send` does.
         """
+
+    async def close(self) -> None:  # noqa: B027  (likewise)
+        """Release its resources. It may be opened again."""
+
+
+class EventSink(Sink):
+    """An endpoint that takes one event after the other."""
 
     @abstractmethod
     async def send(self, message: Message) -> None:
@@ -83,6 +90,3 @@ class EventSink(ABC):
         `DeliveryFailed`, `DeliveryRefused`, `EndpointGone`. A cancelled call may have sent the
         message or not.
         """
-
-    async def close(self) -> None:  # noqa: B027  (likewise)
-        """Release its resources. It may be opened again."""

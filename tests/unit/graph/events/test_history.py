@@ -18,45 +18,43 @@ from tests.unit.graph.events.event_samples import (
 from twinframe.graph.events.envelope import EventType
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.history import render_history
+from twinframe.graph.events.tables import build_table_rows
 
 
 def rows(event: Event) -> list[tuple[str, dict[str, Any]]]:
-    found = [orjson.loads(row) for row in render_history(event)]
+    found = [orjson.loads(row) for row in render_history(event, build_table_rows(event))]
     prefix = "Microsoft.DigitalTwins."
     return [(row["type"].removeprefix(prefix), row["data"]) for row in found]
 
 
-def test_an_update_is_a_row_for_each_property() -> None:
-    event = build_update(
-        {"t": 1, "c": {"p": 2}},
-        replace("/t", 5),
-        replace("/c/p", 6),
-        {"op": "remove", "path": "/t"},
-        replace("/$metadata/$model", "dtmi:x;2"),
+def test_a_row_has_the_columns_of_its_table() -> None:
+    event = build_update({"t": 1, "u": 1}, replace("/t", {"a": 5}), {"op": "remove", "path": "/u"})
+    changed, removed = rows(event)
+    assert changed == (
+        "Property.Event",
+        {
+            "timeStamp": TIME,
+            "serviceId": "host",
+            "id": "room1",
+            "modelId": ROOM,
+            "key": "t",
+            "value": {"a": 5},
+            "relationshipTarget": "",
+            "relationshipId": "",
+            "action": "Update",
+        },
     )
-    found = rows(event)
-    assert [kind for kind, _ in found] == ["Property.Event"] * 3
-    assert [(row["key"], row["value"], row["action"]) for _, row in found] == [
-        ("t", 5, "Update"),
-        ("c_p", 6, "Update"),
-        ("t", None, "Delete"),
-    ]
-    assert found[0][1] == {
-        "timeStamp": TIME,
-        "serviceId": "host",
-        "id": "room1",
-        "modelId": ROOM,
-        "key": "t",
-        "value": 5,
-        "relationshipTarget": "",
-        "relationshipId": "",
-        "action": "Update",
-    }
+    assert removed == (
+        "Property.Event",
+        {**changed[1], "key": "u", "value": None, "action": "Delete"},
+    )
+    timed = build_update({}, replace("/t", 5), replace("/$metadata/t/sourceTime", TIME))
+    assert rows(timed)[0][1]["sourceTimeStamp"] == TIME
 
 
 def test_a_new_twin_is_its_row_and_those_of_its_properties() -> None:
-    found = rows(build_lifecycle(t=1, c={"p": 2, "$metadata": {}}))
-    assert found[0] == (
+    first, *others = rows(build_lifecycle(t=1, c={"p": 2, "$metadata": {}}))
+    assert first == (
         "Twin.Lifecycle",
         {
             "twinId": "room1",
@@ -66,7 +64,7 @@ def test_a_new_twin_is_its_row_and_those_of_its_properties() -> None:
             "modelId": ROOM,
         },
     )
-    assert [(row["key"], row["value"]) for _, row in found[1:]] == [("t", 1), ("c_p", 2)]
+    assert [(row["key"], row["value"]) for _, row in others] == [("t", 1), ("c.p", 2)]
     ((kind, row),) = rows(build_lifecycle(EventType.TWIN_DELETE, t=1))
     assert (kind, row["action"]) == ("Twin.Lifecycle", "Delete")
 
@@ -81,7 +79,7 @@ def test_a_relationship_is_a_row_and_others_are_none() -> None:
 
 
 def test_rows_are_events_of_their_own() -> None:
-    event = build_update({"a": 1}, replace("/a", 2), replace("/a", 3))
-    found = [orjson.loads(row) for row in render_history(event)]
+    event = build_update({"a": 1, "b": 1}, replace("/a", 2), replace("/b", 3))
+    found = [orjson.loads(row) for row in render_history(event, build_table_rows(event))]
     assert [row["id"] for row in found] == [f"{event.document['id']}-{at}" for at in (0, 1)]
     assert {row["specversion"] for row in found} == {"1.0"}

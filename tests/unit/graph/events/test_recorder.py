@@ -14,6 +14,7 @@ from twinframe.graph import Graph
 from twinframe.graph.events import outbox
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.history import render_history
+from twinframe.graph.events.tables import build_table_rows
 from twinframe.graph.twins.removal import Removal
 from twinframe.model.etags import parse_condition, parse_put_condition
 from twinframe.settings import Settings
@@ -202,7 +203,11 @@ def test_rows_of_a_changed_relationship_name_its_target(world: Any) -> None:
     patch = [{"op": "replace", "path": "/since", "value": "2024-02-01"}]
     world.do(world.graph.relationships.patch_relationship("a", "r1", patch))
     world.relate("a", "r1", "s", "watchedBy", since="2024-03-01")
-    rows = [orjson.loads(row) for event in read_events(world)[-2:] for row in render_history(event)]
+    rows = [
+        orjson.loads(row)
+        for event in read_events(world)[-2:]
+        for row in render_history(event, build_table_rows(event))
+    ]
     assert [(row["data"]["value"], row["data"]["relationshipTarget"]) for row in rows] == [
         ("2024-02-01", "s"),
         ("2024-03-01", "s"),
