@@ -62,6 +62,7 @@ EVENT_SINK = Seam(
         "mqtt": "twinframe-events-mqtt",
         "nats": "twinframe-events-nats",
         "kafka": "twinframe-events-kafka",
+        "parquet": "twinframe-events-parquet",
     },
 )
 

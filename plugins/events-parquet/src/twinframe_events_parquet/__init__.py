@@ -1,0 +1,1 @@
+"""Stores the history of twinframe as tables of Parquet files."""
