@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -13,7 +16,7 @@ from tests.e2e.hosted import Provisioner, build_environment, build_hosted
 from tests.e2e.server import Server
 from tests.e2e.wire import Json, Wire
 from tests.e2e.wire_world import must
-from tests.waiting import Threads
+from tests.waiting import PATIENCE, Threads
 from twinframe.testing.factories import ROOM, build_building_interfaces, build_twin_document
 
 FROM = "2026-03-01T14:00:00Z"
@@ -141,6 +144,38 @@ def test_acknowledged_points_survive_the_death_of_all_processes(server: Server) 
     wire.close()
 
 
+def run(environment: dict[str, str], *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "twinframe", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def check_restore(server: Server, environment: dict[str, str]) -> None:
+    """A graph that is restored while it is served has the series of its backup."""
+    made = Path(run(environment, "backup", "right").split(" in ")[1].strip().rstrip("."))
+    wire, place = Wire(server.port), "/graphs/right"
+    body = json.dumps({"twinId": "a", "path": "motion", "value": "later", "time": FROM}).encode()
+    assert must(wire.call("POST", f"{place}/telemetry", body, **LINES))["pointCount"] == 1
+    told = run(environment, "restore", "right", made.stem)
+    path = f"{place}/digitaltwins/a/series/motion?from={FROM}"
+    assert must(wire.call("GET", path))["value"] == [{"time": FROM, "value": "right"}]
+    before = Path(told.split(" backed up in ")[1].strip().rstrip("."))
+    run(environment, "restore", "right", before.stem)
+    assert must(wire.call("GET", path))["value"] == [{"time": FROM, "value": "later"}]
+    made.with_name(f"{made.name}.points").unlink()
+    assert "those of the graph stay" in run(environment, "restore", "right", made.stem)
+    assert must(wire.call("GET", path))["value"] == [{"time": FROM, "value": "later"}]
+    body = json.dumps({"twinId": "a", "path": "motion", "value": "right", "time": FROM}).encode()
+    assert must(wire.call("POST", f"{place}/telemetry", body, **LINES))["pointCount"] == 1
+    wire.close()
+
+
 def test_points_of_a_hosted_graph_are_its_own_and_go_with_it(tmp_path: Path) -> None:
     provisioner = Provisioner(build_environment(tmp_path, History__Telemetry="all"))
     with Server(tmp_path, workers=2, environment=provisioner.environment) as server:
@@ -161,5 +196,6 @@ def test_points_of_a_hosted_graph_are_its_own_and_go_with_it(tmp_path: Path) -> 
             assert must(wire.call("GET", path))["value"] == [{"time": FROM, "value": name}]
         wire.close()
         assert len(list(tmp_path.rglob("points.db"))) == 2
+        check_restore(server, provisioner.environment)
         provisioner.take_down(build_hosted("left"))
         assert len(list(tmp_path.rglob("points.db"))) == 1

@@ -99,6 +99,13 @@ def check(shelf: Shelf, model: Model) -> None:
                 if isinstance(expected, float) and abs(expected) > 1e300:
                     continue  # sums of such numbers depend on their order
                 assert _is_near(value, expected), (name, value, expected)
+    walked: dict[tuple[str, str], list[tuple[int, PointValue | None]]] = {}
+    for part in store.walk(3):
+        found_part = walked.setdefault((part.twin, part.path), [])
+        assert len(found_part) % 3 == 0, "a part before the last is not full"
+        found_part += zip(part.times, part.values, strict=True)
+    wanted_all = {key: sorted(found.items()) for key, found in sorted(model.points.items())}
+    assert list(walked.items()) == list(wanted_all.items())
     for moment in (START - DAY - 1, START + 5_000_000, START + DAY // 3, START + 3 * DAY):
         wanted_last = [(model.list(key, 0, moment + 1) or [None])[-1] for key in KEYS]
         assert list(store.read_last(KEYS, moment)) == wanted_last
@@ -131,6 +138,7 @@ def test_points_equal_a_dictionary(steps: list[Any]) -> None:
             check(shelf, model)
             shelf.drain()
             check(shelf, model)
+            assert list(shelf.store.verify()) == []
         finally:
             shelf.store.close()
 

@@ -8,7 +8,13 @@ import click
 
 from twinframe.cli.console import config_option
 from twinframe.cli.tables import write_table
-from twinframe.control.hosting.backups import list_backups, make_backup, require_backups
+from twinframe.control.hosting.backups import (
+    back_up,
+    find_points,
+    list_backups,
+    make_backup,
+    require_backups,
+)
 from twinframe.control.hosting.catalog import Catalog, CatalogEntry
 from twinframe.control.hosting.service import build_catalog
 from twinframe.errors import InvalidArgument
@@ -26,8 +32,16 @@ graph_argument = click.argument("graph", required=False, default="")
     help="File to write. It must not exist. Required for the service's own graph.",
 )
 @click.option("--list", "as_list", is_flag=True, help="List the backups of GRAPH, and make none.")
+@click.option(
+    "--history/--no-history",
+    default=True,
+    show_default=True,
+    help="Whether values over time are part of it, in a second file that ends in .points.",
+)
 @config_option
-def backup(graph: str, target: Path | None, config: Path | None, *, as_list: bool) -> None:
+def backup(
+    graph: str, target: Path | None, config: Path | None, *, as_list: bool, history: bool
+) -> None:
     """Back up a graph while it is served.
 
     GRAPH is the id of a hosted graph; its backups are kept beside it. Without GRAPH, the service's
@@ -40,11 +54,11 @@ def backup(graph: str, target: Path | None, config: Path | None, *, as_list: boo
         catalog = build_catalog(installation.settings)
         _write_list(catalog, find_entry(catalog, graph))
     elif target is not None:
-        _write_copy(installation, graph, target)
+        _write_copy(installation, graph, target, history=history)
         click.echo(f"Backed up in {target}.")
     else:
         catalog = build_catalog(installation.settings)
-        made = make_backup(installation, catalog, find_entry(catalog, graph))
+        made = make_backup(installation, catalog, find_entry(catalog, graph), history=history)
         click.echo(f"Backed up in {made}.")
 
 
@@ -59,13 +73,18 @@ def find_entry(catalog: Catalog, graph: str) -> CatalogEntry:
 
 def _write_list(catalog: Catalog, entry: CatalogEntry) -> None:
     directory = catalog.build_directory(entry.resource_id, entry.incarnation)
-    rows = [(path.stem, f"{path.stat().st_size:,}") for path in list_backups(directory)]
-    write_table(("Backup", "Bytes"), rows)
+    rows = []
+    for path in list_backups(directory):
+        points = find_points(path)
+        size = f"{points.stat().st_size:,}" if points.exists() else "none"
+        rows.append((path.stem, f"{path.stat().st_size:,}", size))
+    write_table(("Backup", "Bytes", "Points"), rows)
 
 
-def _write_copy(installation: Installation, graph: str, target: Path) -> None:
-    if target.exists():
-        raise InvalidArgument(f"{target} is there already; it is not overwritten.")
+def _write_copy(installation: Installation, graph: str, target: Path, *, history: bool) -> None:
+    for path in (target, find_points(target)):
+        if path.exists():
+            raise InvalidArgument(f"{path} is there already; it is not overwritten.")
     name = ""
     if graph:
         name = find_entry(build_catalog(installation.settings), graph).store
@@ -73,7 +92,7 @@ def _write_copy(installation: Installation, graph: str, target: Path) -> None:
     backups = require_backups(store, installation)
     store.open()
     try:
-        backups.back_up(target)
+        back_up(installation, store, backups, target, history=history)
     finally:
         store.close()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from twinframe.cli.console import config_option, write_problems
+from twinframe.control.hosting.backups import find_points
 from twinframe.hooks.installation import load_installation
 from twinframe.storage.backups import check_seal
 
@@ -19,18 +20,24 @@ from twinframe.storage.backups import check_seal
 )
 @config_option
 def verify(backup: Path | None, config: Path | None) -> None:
-    """Check the stored graph in depth and report what is wrong.
+    """Check the stored graph, with its values over time, in depth and report what is wrong.
 
     The service may be running. Exit code 1: something is wrong.
     """
     if backup is not None:
         _verify_backup(backup)
+        if (beside := find_points(backup)).exists():
+            _verify_backup(beside)
         return
     installation = load_installation(config)
     store = installation.build_store()
     store.open()
     try:
         faults = list(store.verify())
+        points = installation.find_point_store(store)
+        if points is not None:
+            faults += points.verify()
+            points.close()
     finally:
         store.close()
     if faults:

@@ -99,11 +99,28 @@ class Installation:
                 f"History__Telemetry needs a storage on this machine's disk, beside which points "
                 f"are kept; Storage__Provider={self.settings.storage.provider} has no directory."
             )
+        return self._build_points(plugin, store.beside)
+
+    def find_point_store(self, store: GraphStore) -> PointStore | None:
+        """Build the store of the points that the graph may have, also of those from before.
+
+        None where there can be none: no plugin of this name is installed, or no directory is there.
+        Raises as `build_point_store` does.
+        """
+        if self.settings.history.telemetry or store.beside is None:
+            return self.build_point_store(store)
+        try:
+            plugin = self._load(POINT_STORE, self.settings.history.store)
+        except PluginError:
+            return None
+        return self._build_points(plugin, store.beside)
+
+    def _build_points(self, plugin: Plugin, directory: Path) -> PointStore:
         return plugin.build(
             "twinframe_point_store",
             PointStore,  # type: ignore[type-abstract]  # only for isinstance
             settings=self._read_section(plugin),
-            directory=store.beside,
+            directory=directory,
         )
 
     def build_triple_writer(self, graph: str = "") -> TripleWriter:

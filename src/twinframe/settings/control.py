@@ -177,6 +177,10 @@ class HostingSettings(Section):
     backup_interval: Seconds = Field(
         default=_DAY, description="Seconds between two backups of a graph that has backups."
     )
+    backup_history: bool = Field(
+        default=True,
+        description="Whether these backups have the values over time of the graph, too.",
+    )
     audit_retention_days: Count = Field(
         default=90, description="Days that lines of a graph's audit log are kept."
     )

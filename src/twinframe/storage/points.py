@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, TypeAlias
 
 PointValue: TypeAlias = float | bool | str
@@ -78,6 +79,29 @@ class Buckets:
     columns: Sequence[Sequence[PointValue | None]]
 
 
+@dataclass(frozen=True, slots=True)
+class SeriesPart:
+    """Some points of one series, by time."""
+
+    twin: str
+    path: str
+    times: Sequence[int]
+    values: Sequence[PointValue | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PointFigures:
+    """How much a store has: `bytes` on disk, `blocks`, and what waits for upkeep.
+
+    `waiting` are points that upkeep has still to store for long, the oldest for `lag` seconds.
+    """
+
+    bytes: int = 0
+    blocks: int = 0
+    waiting: int = 0
+    lag: float = 0.0
+
+
 class PointStore(ABC):
     """The points of one graph. Calls may block, and may come from several threads.
 
@@ -123,6 +147,41 @@ class PointStore(ABC):
         self, keys: Sequence[SeriesKey], moment: int
     ) -> Sequence[tuple[int, PointValue] | None]:
         """Return the last point of each series at or before a moment, None where there is none."""
+
+    @abstractmethod
+    def walk(self, most: int) -> Iterator[SeriesPart]:
+        """Yield all points in one state of the store, by twin, path and time.
+
+        Each part but the last of a series has `most` points: equal points are in equal parts.
+        """
+
+    @abstractmethod
+    def read_figures(self) -> PointFigures:
+        """Return how much there is. It may take as long as a read."""
+
+    @abstractmethod
+    def measure(self) -> int:
+        """Return the bytes on disk. Fast, and without waiting."""
+
+    @abstractmethod
+    def back_up(self, target: Path) -> None:
+        """Write the points as of one moment to the new file `target`, while writes go on.
+
+        When the file has its name, it is sealed (`storage.backups`), complete and durable.
+        """
+
+    @abstractmethod
+    def restore(self, source: Path, timeout: float) -> None:
+        """Replace all points by those of a backup.
+
+        Raises `StorageBusy` when the points are not closed everywhere within `timeout` seconds,
+        and `StorageDamaged` for a backup that cannot be trusted, which changes nothing.
+        Interrupted at any point, it leaves the old points or the new ones.
+        """
+
+    @abstractmethod
+    def verify(self) -> Sequence[str]:
+        """Check all that is stored; return what is wrong."""
 
     @abstractmethod
     def is_upkeep_due(self) -> bool:

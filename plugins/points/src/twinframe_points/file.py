@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,13 +12,15 @@ from typing import Final
 import apsw
 
 from twinframe.errors import StorageBusy, StorageDamaged, StorageError, StorageFull
+from twinframe.runtime.locks import hold_lock, try_acquire_lock
 from twinframe.storage.writer_lock import WriterLock
 from twinframe_points.settings import PointsSettings
 
 EngineError: Final = (apsw.Error, UnicodeEncodeError)
 """What APSW raises for statements and their bindings."""
 
-_VERSION: Final = 1
+VERSION: Final = 1
+"""The version of the tables."""
 _PAGE_BYTES: Final = 32 * 1024
 """PERF: a block of a day has some KiB, of which a page of 16 KiB leaves a fifth empty."""
 _CACHE_KIB: Final = 8 * 1024
@@ -47,21 +50,29 @@ _TABLES: Final = (
     ),
     "CREATE INDEX block_series ON block (series, day)",
     "CREATE INDEX block_day ON block (day)",
-    f"PRAGMA user_version = {_VERSION}",
+    f"PRAGMA user_version = {VERSION}",
 )
 
 
 class PointsFile:
-    """Opens connections to `<directory>/points.db`, which is created when it is first opened."""
+    """Opens connections to `<directory>/points.db`, which is created when it is first opened.
+
+    Who has opened it holds a shared lock until `release`, so that it is only replaced when nobody
+    has it open.
+    """
 
     def __init__(self, directory: Path, settings: PointsSettings) -> None:
         self.path = directory / "points.db"
         self._directory = directory
         self._settings = settings
+        self._use_path = self.path.with_suffix(".use.lock")
+        self._use: int | None = None
+        self._sharing = threading.Lock()
 
     def open(self, *, synchronous: str = "FULL") -> apsw.Connection:
         """Open a connection for one thread at a time. Raises `StorageError`."""
         try:
+            self._share()
             self._create()
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
             connection = apsw.Connection(str(self.path), flags=flags)
@@ -97,6 +108,25 @@ class PointsFile:
         except OSError as error:
             raise StorageError(f"{self.path} cannot be locked: {error.strerror}.") from error
 
+    def release(self) -> None:
+        """Let others replace the file. No connection is open."""
+        with self._sharing:
+            if self._use is not None:
+                os.close(self._use)
+                self._use = None
+
+    @contextmanager
+    def alone(self, timeout: float) -> Iterator[None]:
+        """Keep all others from opening it. Raises `StorageBusy` where one does not close it."""
+        self._make_directory()
+        with hold_lock(self._use_path, timeout) as lock:
+            if lock is None:
+                raise StorageBusy(
+                    f"{self.path} did not come free in {timeout:g} s: other processes have it "
+                    "open. Stop them, or try again."
+                )
+            yield
+
     @contextmanager
     def writing(self, connection: apsw.Connection, lock: WriterLock) -> Iterator[None]:
         """Commit what is done inside, or undo it. Raises `StorageError`."""
@@ -130,25 +160,37 @@ class PointsFile:
             raise build_error(error, self.path) from error
 
     def measure(self) -> int:
-        """Return the bytes that the file has on disk, without its log."""
-        try:
-            return self.path.stat().st_size
-        except FileNotFoundError:
-            return 0
+        """Return the bytes that the file and its log have on disk."""
+        size = 0
+        for path in (self.path, self.path.with_name(self.path.name + "-wal")):
+            with suppress(FileNotFoundError):
+                size += path.stat().st_size
+        return size
+
+    def _share(self) -> None:
+        with self._sharing:
+            if self._use is not None:
+                return
+            self._make_directory()
+            self._use = try_acquire_lock(self._use_path, self._settings.busy_timeout, shared=True)
+            if self._use is None:
+                raise StorageBusy(f"{self.path} is being replaced by a backup; try again.")
 
     def _create(self) -> None:
-        """SEC: SQLite would create the file by the umask alone."""
+        self._make_directory()
+        make_private(self.path)
+
+    def _make_directory(self) -> None:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
     def _prepare(self, connection: apsw.Connection) -> None:
         version = connection.pragma("user_version")
-        if version == _VERSION:
+        if version == VERSION:
             return
         if version:
             raise StorageError(
                 f"{self.path} is of a newer release (version {version}); this one reads version "
-                f"{_VERSION}. Install the release that made it."
+                f"{VERSION}. Install the release that made it."
             )
         connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}").fetchall()
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -162,6 +204,11 @@ class PointsFile:
             with suppress(apsw.Error):
                 connection.execute("ROLLBACK").fetchall()
             raise
+
+
+def make_private(path: Path) -> None:
+    """Create a file if it is missing. SEC: SQLite would create it by the umask alone."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def build_error(error: BaseException, path: Path) -> StorageError:

@@ -11,7 +11,17 @@ from typing import Final
 
 import apsw
 
-from twinframe.storage.points import Buckets, Points, PointStore, PointValue, SeriesKey, Window
+from twinframe.errors import StorageDamaged
+from twinframe.storage.points import (
+    Buckets,
+    PointFigures,
+    Points,
+    PointStore,
+    PointValue,
+    SeriesKey,
+    SeriesPart,
+    Window,
+)
 from twinframe_points.aggregating import BucketTable
 from twinframe_points.blocks import DAY
 from twinframe_points.columns import build_columns, merge_columns
@@ -22,6 +32,7 @@ from twinframe_points.compaction import (
     join_ranks,
     list_ranks,
 )
+from twinframe_points.copies import replace_file, write_backup
 from twinframe_points.file import PointsFile
 from twinframe_points.fresh import insert_fresh
 from twinframe_points.names import SeriesIds
@@ -29,8 +40,13 @@ from twinframe_points.reading import find_ids, read_first, read_latest, read_pie
 from twinframe_points.retention import find_expired_day, find_first_day, remove_part
 from twinframe_points.settings import PointsSettings
 from twinframe_points.transactions import Overtaken, Writes
+from twinframe_points.verifying import find_faults
+from twinframe_points.walking import walk_parts
 
 _PATHS: Final = "SELECT path FROM series WHERE twin = ? ORDER BY path"
+_FIGURES: Final = (
+    "SELECT (SELECT count(*) FROM block), coalesce(sum(points), 0), min(made) FROM fresh"
+)
 _LOOK_SECONDS: Final = 60.0
 """How often upkeep is due where nothing was written here: for what others wrote, and for age."""
 
@@ -119,6 +135,50 @@ class FilePointStore(PointStore):
                     found[position] = point
         return found
 
+    def walk(self, most: int) -> Iterator[SeriesPart]:
+        """Yield all points in one state of the file, by twin, path and time."""
+        with self._reading() as connection:
+            yield from walk_parts(connection, most)
+
+    def read_figures(self) -> PointFigures:
+        """Return how much there is. It counts all blocks."""
+        if not self._file.path.exists():
+            return PointFigures()
+        with self._reading() as connection:
+            blocks, waiting, made = connection.execute(_FIGURES).get
+        lag = 0.0 if made is None else max(self._clock() - made, 0.0)
+        return PointFigures(self._file.measure(), blocks, waiting, lag)
+
+    def measure(self) -> int:
+        """Return the bytes of the file and its log."""
+        return self._file.measure()
+
+    # --- backups --------------------------------------------------------------------------------
+
+    def back_up(self, target: Path) -> None:
+        """Copy the file by SQLite in one step, without blocking others."""
+        connection = self._file.open()
+        try:
+            write_backup(connection, target)
+        finally:
+            connection.close(force=True)
+
+    def restore(self, source: Path, timeout: float) -> None:
+        """Check a copy of the backup beside the file, then swap the two."""
+        self.close()
+        with self._file.alone(timeout):
+            replace_file(self._file.path, source)
+
+    def verify(self) -> Sequence[str]:
+        """Check all pages, blocks and fresh rows."""
+        if not self._file.path.exists():
+            return ()
+        try:
+            with self._reading() as connection:
+                return find_faults(connection)
+        except StorageDamaged as error:
+            return [error.message]
+
     # --- upkeep ---------------------------------------------------------------------------------
 
     def is_upkeep_due(self) -> bool:
@@ -167,6 +227,8 @@ class FilePointStore(PointStore):
         self._writes = self._upkeep = None
         while self._readers:
             self._readers.pop().close(force=True)
+        self._ids.forget()
+        self._file.release()
 
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:

@@ -83,7 +83,12 @@ class HostedUpkeep:
         days = entry.settings.backup_retention_days
         if is_due(directory, days, self._settings.backup_interval):
             try:
-                made = make_backup(self._installation, self._catalog, entry)
+                made = make_backup(
+                    self._installation,
+                    self._catalog,
+                    entry,
+                    history=self._settings.backup_history,
+                )
                 _log.info("The graph %s is backed up in %s.", entry.resource_id, made)
             except ConfigurationError as error:  # a storage without backups: reported once a round
                 _log.warning("%s", error.message)

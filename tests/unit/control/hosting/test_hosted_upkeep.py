@@ -140,7 +140,7 @@ def test_a_backup_of_a_graph_that_is_served_no_more_is_refused(tmp_path: Path) -
     asyncio.run(host.unpublish(graph.name, 1))
     asyncio.run(host.remove(graph.name, 1))
     with pytest.raises(InvalidArgument):
-        make_backup(installation, catalog, entry)
+        make_backup(installation, catalog, entry, history=True)
     assert not list((tmp_path / "data").glob("a_*"))
 
 

@@ -255,7 +255,7 @@ async def run():
             await host.remove(graph.name, graph.fence)
         else:
             catalog = build_catalog(installation.settings)
-            make_backup(installation, catalog, catalog.find("a"))
+            make_backup(installation, catalog, catalog.find("a"), history=True)
 
 print("ready", flush=True)
 asyncio.run(run())
