@@ -22,7 +22,7 @@ CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /
 HAS_NODE = { node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1
 NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
 
-.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-samples test-mcp test-fuzz test-laws reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-derived test-deploy test-samples test-mcp test-fuzz test-laws reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -30,6 +30,7 @@ help:
 	@echo 'make test-crash  provisioners killed 50 times at each step; 10,000 random steps of the resource API'
 	@echo 'make test-deploy  the commands of the image, run anew; ten stops and ten reloads under load'
 	@echo 'make test-events  writers, a failing receiver, servers killed ten times; real brokers'
+	@echo 'make test-derived  a million random writes; derived values equal those computed anew (TWINFRAME_WRITES, TWINFRAME_SEED)'
 	@echo 'make test-sparql  writers in several processes race for SPARQL servers, 200 rounds each'
 	@echo 'make test-rdf-crash  the store process of triples and its workers killed 300 times; 600 losses of power'
 	@echo 'make test-rdf    the tests of whole services and of all use cases over triples on disk alone'
@@ -81,6 +82,10 @@ test-crash: setup
 
 test-events: setup
 	@TWINFRAME_KILLS=10 $(BIN)/python -m pytest -q tests/e2e/test_event_delivery.py plugins/events-mqtt plugins/events-nats plugins/events-kafka $(ARGS)
+
+test-derived: export TWINFRAME_WRITES ?= 1000000
+test-derived: setup
+	@$(BIN)/python -m pytest -q tests/unit/graph/derivations/test_derived_values.py -k "many_random and sqlite" --timeout 86400 $(ARGS)
 
 test-sparql: setup
 	@TWINFRAME_ROUNDS=200 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_races.py plugins/storage-rdf/tests/test_real_servers.py $(ARGS)

@@ -29,6 +29,7 @@ FILLED = {
     "relationship_id": "r",
     "model_id": quote(MODEL, safe=""),
     "route_id": "x",
+    "derivation_id": "x",
     "job_id": "x",
     "name": "none.css",
     "path": "value",

@@ -8,12 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from twinframe.errors.base import ErrorDetail as ErrorDetail
+from twinframe.errors.base import InputError as InputError
+from twinframe.errors.base import NotFound as NotFound
 from twinframe.errors.base import StorageBusy as StorageBusy
 from twinframe.errors.base import StorageDamaged as StorageDamaged
 from twinframe.errors.base import StorageError as StorageError
 from twinframe.errors.base import StorageFull as StorageFull
 from twinframe.errors.base import StorageUnanswered as StorageUnanswered
 from twinframe.errors.base import TwinframeError as TwinframeError
+from twinframe.errors.derivations import DerivationInvalid as DerivationInvalid
+from twinframe.errors.derivations import DerivationNotFound as DerivationNotFound
+from twinframe.errors.derivations import DerivedPropertyReadOnly as DerivedPropertyReadOnly
 from twinframe.errors.nearest import render_hint
 
 # --- start-up -------------------------------------------------------------------------------
@@ -86,12 +91,6 @@ class PermissionMissing(AccessError):
 
 
 # --- the caller's input ---------------------------------------------------------------------
-
-
-class InputError(TwinframeError):
-    """The request itself is wrong; repeating it unchanged cannot succeed."""
-
-    code = "InvalidArgument"
 
 
 class InvalidArgument(InputError):
@@ -264,12 +263,6 @@ class Unsupported(TwinframeError):
 
 
 # --- things that are not there ----------------------------------------------------------------
-
-
-class NotFound(TwinframeError):
-    """The object or address that the request names does not exist."""
-
-    code = "NotFound"
 
 
 class TwinNotFound(NotFound):

@@ -1,4 +1,4 @@
-"""The root of the error tree, one finding inside an error, and the errors of stores.
+"""The root of the error tree and its first branches, and the errors of stores.
 
 Messages of stores may name files and servers and are for the operator: clients get `told` instead.
 """
@@ -92,3 +92,15 @@ class StorageDamaged(StorageError):
 
     code = "StorageDamaged"
     told = "What is stored is damaged. The log of the service says where, and what to do."
+
+
+class InputError(TwinframeError):
+    """The request itself is wrong; repeating it unchanged cannot succeed."""
+
+    code = "InvalidArgument"
+
+
+class NotFound(TwinframeError):
+    """The object or address that the request names does not exist."""
+
+    code = "NotFound"

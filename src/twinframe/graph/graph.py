@@ -14,6 +14,9 @@ from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.delivery.routes import EventRoutes
 from twinframe.graph.delivery.streams import EventStreams
 from twinframe.graph.delivery.upkeep import OutboxKind
+from twinframe.graph.derivations.background import DerivationKind
+from twinframe.graph.derivations.computing import Computing
+from twinframe.graph.derivations.derivations import Derivations
 from twinframe.graph.events.recorder import EventRecorder, build_source
 from twinframe.graph.history.history import History
 from twinframe.graph.models.models import Models
@@ -114,12 +117,16 @@ class Graph:
         self.delivery = delivery = RouteKind(
             context, endpoints, hosted=is_hosted, idle_seconds=idle, graph=graph_id
         )
+        computing = Computing(context, engine)
+        self.derivations = Derivations(context, computing)
+        self.deriving = deriving = DerivationKind(context, computing, idle_seconds=idle)
         self.upkeep: BackgroundTask = OutboxKind(context)
         self.jobs = JobRunner(context, locations, run_apart)
         self.background_tasks: tuple[BackgroundTask, ...] = (
             delivery,
             self.upkeep,
             self.jobs,
+            deriving,
             *([IndexKind(context, index_upkeep)] if index_upkeep is not None else []),
             *([PointKind(point_runner)] if point_runner is not None else []),
         )
@@ -127,7 +134,7 @@ class Graph:
         if engine is not None:
             runner.on_close(engine.close)
         if instruments is not None:
-            for gauged in (self.queries, self.event_streams, delivery):
+            for gauged in (self.queries, self.event_streams, delivery, deriving):
                 instruments.watch(gauged)
             instruments.watch_routes(delivery)
         self.overview = Overview(context, self.queries)

@@ -10,6 +10,7 @@ from typing import Any
 
 from twinframe.http.graph import models, query, relationships, schemas, twins
 from twinframe.http.graph.bulk import BULK_ROUTES
+from twinframe.http.graph.derivations import DERIVATION_ROUTES
 from twinframe.http.graph.events import EVENT_ROUTES
 from twinframe.http.graph.jobs import JOB_ROUTES
 from twinframe.http.graph.permissions import PERMISSION_ROUTES
@@ -333,6 +334,7 @@ ROUTES: tuple[Route, ...] = (
     *_RELATIONSHIP_ROUTES,
     *BULK_ROUTES,
     *SERIES_ROUTES,
+    *DERIVATION_ROUTES,
     *_MODEL_ROUTES,
     *_QUERY_ROUTES,
     *TRIPLE_ROUTES,

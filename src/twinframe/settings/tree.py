@@ -15,6 +15,7 @@ from twinframe.settings.access import (
 )
 from twinframe.settings.billing import BillingSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
+from twinframe.settings.derivations import DerivationsSettings
 from twinframe.settings.events import EventsSettings
 from twinframe.settings.history import HistorySettings
 from twinframe.settings.jobs import JobsSettings
@@ -472,6 +473,7 @@ class Settings(Section):
     secrets: SecretSettings = SecretSettings()
     events: EventsSettings = EventsSettings()
     history: HistorySettings = HistorySettings()
+    derivations: DerivationsSettings = DerivationsSettings()
     metrics: MetricsSettings = MetricsSettings()
     traces: TracesSettings = TracesSettings()
     rate_limits: RateLimitSettings = RateLimitSettings()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,16 +11,21 @@ import orjson
 from twinframe.dtdl import SERVICE, Interface, TwinValidator, compile_validator, parse_models
 from twinframe.dtdl.outline import ModelOutline
 from twinframe.errors import StorageDamaged
+from twinframe.graph.documents.derivations import Derivation, find_derived, read_derivations
 from twinframe.storage.base import GraphSession, ModelRecord
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedModel:
-    """A stored model, ready to validate twins."""
+    """A stored model, ready to validate twins.
+
+    `derived` are the properties that the service computes, each with the id of its derivation.
+    """
 
     interface: Interface
     validator: TwinValidator
     decommissioned: bool
+    derived: Mapping[str, str] = field(default_factory=dict)
 
 
 _MOST_CONTENTS: Final = 100_000
@@ -41,6 +46,7 @@ class _Generation:
     contents: int = 0
     interfaces: dict[str, Interface] = field(default_factory=dict)
     models: dict[str, LoadedModel] = field(default_factory=dict)
+    derivations: Sequence[Derivation] | None = None
 
 
 class ModelCache:
@@ -118,7 +124,14 @@ class ModelView:
         interfaces = self._generation.interfaces
         interface = interfaces[model_id]
         validator = compile_validator(interface, interfaces.__getitem__)
-        return LoadedModel(interface, validator, record.decommissioned)
+        derived = find_derived(self._read_derivations(), (model_id, *interface.ancestors))
+        return LoadedModel(interface, validator, record.decommissioned, derived)
+
+    def _read_derivations(self) -> Sequence[Derivation]:
+        found = self._generation.derivations
+        if found is None:
+            found = self._generation.derivations = read_derivations(self._session)
+        return found
 
     def _load_interfaces(self, record: ModelRecord) -> None:
         interfaces = self._generation.interfaces

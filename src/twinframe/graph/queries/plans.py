@@ -89,7 +89,7 @@ class QueryPlans:
         self, settings: QuerySettings, models: ModelCache, engine: QueryEngine | None
     ) -> None:
         self._engine = engine
-        self._options = _build_options(settings)
+        self._options = build_options(settings)
         # NOTE: the options are no part of its keys: all plans here have the same.
         # NOTE: a form is kept by the skeleton of its texts, unless a plan with it is.
         self._kept: PlanCache[Plan | Form] = PlanCache(settings.plan_cache)
@@ -238,7 +238,8 @@ def _build_execution(
     return ExplainExecution(execution) if parsed.prefix else execution
 
 
-def _build_options(settings: QuerySettings) -> FrontEndOptions:
+def build_options(settings: QuerySettings) -> FrontEndOptions:
+    """Return the limits of query texts."""
     return FrontEndOptions(
         max_text_bytes=settings.max_text_bytes,
         max_words=settings.max_words,

@@ -31,6 +31,12 @@ from twinframe.graph.events.changes import build_patch_changes
 from twinframe.graph.history.history import History
 from twinframe.graph.twins.changes import hold_document, is_large, remove_twin, write_twin
 from twinframe.graph.twins.commands import run_command, run_patch
+from twinframe.graph.twins.derived import (
+    add_kept,
+    check_operations,
+    find_kept,
+    keep_entries,
+)
 from twinframe.graph.twins.patches import TwinPatch, find_new_model, find_parts
 from twinframe.model.clock import stamp_after
 from twinframe.model.etags import (
@@ -55,7 +61,8 @@ class PutTwin:
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
         """Return the stored twin.
 
-        Errors: `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`, `PreconditionFailed`.
+        Errors: `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`, `PreconditionFailed`,
+        `DerivedPropertyReadOnly`.
         """
         before = transaction.read_twin(self.twin_id)
         if self.condition.is_asked:
@@ -67,11 +74,16 @@ class PutTwin:
         now = stamp_after(
             context.write_clock(), None if before is None else find_touched(before.body)
         )
-        details = model.validator.validate_twin(self.body)
+        body, kept, derived = self.body, None, model.derived
+        if derived and (kept := find_kept(derived, self.model_id, body, before)):
+            body = add_kept(body, derived, kept)
+        details = model.validator.validate_twin(body)
         if details:
             raise build_refusal(details)
         parts = model.interface.components
-        twin = build_twin(self.twin_id, self.model_id, self.body, parts, now)
+        twin = build_twin(self.twin_id, self.model_id, body, parts, now)
+        if kept:
+            keep_entries(twin, derived, kept)
         return write_twin(context, transaction, twin, before)
 
     def _find_model(self, context: GraphContext, transaction: GraphTransaction) -> LoadedModel:
@@ -86,7 +98,8 @@ class PutTwin:
 class PatchTwin:
     """Apply a JSON Patch to a twin; `part` names a component that must exist.
 
-    `new_model_id` is the model to which the operations move the twin.
+    `new_model_id` is the model to which the operations move the twin. `derivation` is the id of the
+    derivation that writes its property; None for a caller.
     """
 
     twin_id: str
@@ -94,12 +107,14 @@ class PatchTwin:
     condition: Condition
     new_model_id: str | None = None
     part: str | None = None
+    derivation: str | None = None
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
         """Return the changed twin, under a new etag even for an empty patch.
 
         Errors: `JsonPatchInvalid`, `ValidationFailed`, `TwinNotFound`, `PreconditionFailed`,
-        `ModelDecommissioned` for a move to such a model, `LimitExceeded`, `MemoryExhausted`.
+        `ModelDecommissioned` for a move to such a model, `LimitExceeded`, `MemoryExhausted`,
+        `DerivedPropertyReadOnly`.
         """
         stored = require_twin(transaction, self.twin_id)
         self.condition.check(stored.etag, f"the twin {self.twin_id}")
@@ -113,6 +128,8 @@ class PatchTwin:
     ) -> StoredDocument:
         document = cast("JsonObject", orjson.loads(stored.body))
         model = self._find_model(context, transaction, document)
+        if model.derived:
+            check_operations(model.derived, self.operations, self.derivation)
         parts = find_parts(document, model.interface.contents, model.interface.components)
         if self.part is not None and (self.part not in parts or self.part not in document):
             self._refuse_missing_part(self.part)

@@ -31,8 +31,8 @@ _FEW: Final = 8
 _MANY: Final = 400
 """The number of deadline checks of a run: 2,048 and 102,400 steps."""
 
-_CHANGING: Final = frozenset({"rand", "randomUUID", "timestamp"})
-_CLOCKS: Final = frozenset({"date", "datetime", "localdatetime", "localtime", "time"})
+CHANGING: Final = frozenset({"rand", "randomUUID", "timestamp"})
+CLOCKS: Final = frozenset({"date", "datetime", "localdatetime", "localtime", "time"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _is_changing(expression: Expression) -> bool:
             case Parameter() | Subplan():
                 return True
             case FunctionCall(name=name):
-                if name in _CHANGING or name.partition(".")[0] in _CLOCKS:
+                if name in CHANGING or name.partition(".")[0] in CLOCKS:
                     return True
             case _:
                 pass

@@ -1,0 +1,1 @@
+"""Derived properties: values that the service computes from the graph and keeps true."""

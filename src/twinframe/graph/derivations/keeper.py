@@ -1,0 +1,361 @@
+"""Keeps derived values true: follows the changes of the graph, and computes what they concern."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, NamedTuple
+
+from twinframe.graph.background.leases import Lease
+from twinframe.graph.context.context import GraphContext, ServiceWrite
+from twinframe.graph.derivations.changes import Changes, find_concerned, read_changes
+from twinframe.graph.derivations.computing import Computed, Computing
+from twinframe.graph.derivations.order import Understood
+from twinframe.graph.derivations.progress import Progress, put_progress, read_progress
+from twinframe.graph.derivations.reading import read_order
+from twinframe.graph.derivations.texts import build_count_text, build_fill_text, build_text
+from twinframe.graph.derivations.writing import DefinitionChanged, WriteValues
+from twinframe.graph.documents.derivations import Derivation, read_derivation, read_derivations
+from twinframe.graph.queries.plans import build_options
+from twinframe.graph.queries.short_runs import SHORT_SECONDS, SHORT_STEPS
+from twinframe.graph.twins.derived import is_same_value
+from twinframe.model.clock import render_update_time
+from twinframe.query.algebra import LabelName
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+AT_ONCE: Final = 500
+"""Twins whose values are computed, and written, together."""
+_FILL_IDS: Final = 20_000
+_FEW_ROWS: Final = 64
+"""Rows of the outbox that are read on the event loop: 10 us each."""
+_ROWS: Final = 1000
+_FLUSH_SECONDS: Final = 0.5
+"""Seconds between two stores of the progress where no value is written with it."""
+_LOOK: Final = 0.01
+_LOOKS: Final = 50
+_LONGEST_LOOK: Final = 0.5
+"""PERF: a look takes 10 us in a local store, so that writes of other workers are seen within 10 ms
+at a thousandth of the processor. Of a remote store it takes milliseconds; then fewer are had.
+"""
+
+
+@dataclass(slots=True)
+class Kept:
+    """A derivation that is followed: the twins to be computed, since when, and what was stored.
+
+    `waiting` are ids of a fill that were read and not yet computed. `is_stored` is False while the
+    progress has moved on since it was stored.
+    """
+
+    understood: Understood
+    settle_seconds: float
+    text: str
+    progress: Progress
+    dirty: dict[str, None] = field(default_factory=dict)
+    since: float = 0.0
+    waiting: deque[str] = field(default_factory=deque)
+    is_stored: bool = True
+
+    @property
+    def derivation(self) -> Derivation:
+        """Its definition."""
+        return self.understood.derivation
+
+    @property
+    def missing(self) -> int:
+        """How many twins of a fill are to be computed."""
+        progress = self.progress
+        return 0 if progress.fill is None else max(progress.total - progress.done, 0)
+
+    @property
+    def due(self) -> float:
+        """When the values are to be computed, if there are any."""
+        return self.since + self.settle_seconds
+
+
+class _Own(NamedTuple):
+    """The rows after `before` up to `last`, which a derivation's own writes are."""
+
+    before: int
+    last: int
+    derivation: Derivation
+
+
+class _Marked(NamedTuple):
+    """The changes that were read, and by derivation the twins that they concern.
+
+    `is_known` is False where models or derivations have changed. `refills` says that the values of
+    all twins may have changed.
+    """
+
+    changes: Changes
+    concerned: Sequence[set[str]]
+    is_known: bool = True
+    refills: bool = False
+
+
+class Keeper:
+    """Follows the graph as long as neither models nor derivations change.
+
+    `idle_seconds` is how long it stays when there is nothing to do; None is for ever.
+    """
+
+    def __init__(
+        self,
+        context: GraphContext,
+        computing: Computing,
+        lease: Lease,
+        idle_seconds: float | None,
+    ) -> None:
+        self._context = context
+        self._computing = computing
+        self._lease = lease
+        self._idle_seconds = idle_seconds
+        self._version = -1
+        self._position = 0
+        self._time = ""
+        self._own: deque[_Own] = deque()
+        self._flushed = 0.0
+        self._look = _LOOK
+        self.kept: list[Kept] = []
+        self.halted: Mapping[str, str] = {}
+
+    async def follow(self) -> bool:
+        """Keep values true; return True to begin again, False when there is nothing left to do."""
+        timeout = self._context.settings.query.timeout
+        if not await self._context.runner.scan(self._load, timeout):
+            return False
+        await self._store_halted()
+        loop = asyncio.get_running_loop()
+        idle_since = self._flushed = loop.time()
+        try:
+            while True:
+                has_read = await self._read_changes()
+                if has_read is None:
+                    return True
+                has_settled = await self._settle()
+                has_worked = await self._fill() or has_settled
+                if has_read or has_worked or any(one.dirty for one in self.kept):
+                    idle_since = loop.time()
+                elif self._is_over(loop.time() - idle_since):
+                    await self._flush()
+                    return False
+                if loop.time() - self._flushed >= _FLUSH_SECONDS:
+                    await self._flush()
+                if not (has_read or has_worked):
+                    await self._pause()
+        except DefinitionChanged:
+            return True
+
+    def _is_over(self, idle: float) -> bool:
+        return self._idle_seconds is not None and idle >= self._idle_seconds
+
+    # --- definitions ----------------------------------------------------------------------------
+
+    def _load(self, session: GraphSession) -> bool:
+        """Read definitions and progress; return whether there are any."""
+        derivations = read_derivations(session)
+        self._version = session.read_schema_version()
+        _, last = session.read_event_bounds()
+        found = read_order(session, derivations, build_options(self._context.settings.query))
+        self.halted = found.halted
+        settings = self._context.settings.derivations
+        for understood in found.settling:
+            derivation = understood.derivation
+            seconds = derivation.settle_seconds
+            progress = read_progress(session, derivation) or Progress(derivation.epoch, last)
+            text = build_text(derivation, with_stored=True)
+            settle = settings.settle_seconds if seconds is None else seconds
+            kept = Kept(understood, settle, text, replace(progress, halted=""))
+            kept.is_stored = not progress.halted
+            if progress.halted:  # its values were left alone meanwhile
+                kept.progress = _begin_fill(kept.progress, last)
+            self.kept.append(kept)
+        self._position = min((one.progress.position for one in self.kept), default=last)
+        return bool(derivations)
+
+    async def _store_halted(self) -> None:
+        """Store why derivations are halted, where it is news."""
+        if not self.halted:
+            return
+
+        def apply(transaction: GraphTransaction) -> None:
+            self._lease.check(transaction)
+            for derivation_id, reason in self.halted.items():
+                derivation = read_derivation(transaction, derivation_id)
+                if derivation is None:
+                    continue
+                progress = read_progress(transaction, derivation)
+                progress = progress or Progress(derivation.epoch, 0)
+                if progress.halted != reason:
+                    put_progress(transaction, derivation_id, replace(progress, halted=reason))
+
+        await self._context.write(ServiceWrite(apply))
+
+    # --- changes --------------------------------------------------------------------------------
+
+    async def _read_changes(self) -> bool | None:
+        """Read changes to the last one; return whether there were any, None to begin again."""
+        loop, has_read = asyncio.get_running_loop(), False
+        while True:
+            start = loop.time()
+            position, version = await self._context.runner.read(_read_state)
+            if version != self._version:
+                return None
+            if position == self._position:
+                self._look = min(max(_LOOKS * (loop.time() - start), _LOOK), _LONGEST_LOOK)
+                return has_read
+            time = render_update_time(self._context.clock())
+            marked = await self._mark_soon(position - self._position)
+            if not marked.is_known:
+                return None
+            self._add(marked, time)
+            has_read = True
+            await asyncio.sleep(0)
+
+    async def _mark_soon(self, behind: int) -> _Marked:
+        """Mark few changes at once if that is short, else more of them in a thread."""
+        runner = self._context.runner
+        if 0 < behind <= _FEW_ROWS:
+            read = partial(self._mark, _FEW_ROWS)
+            if (found := runner.read_short(read, SHORT_STEPS, SHORT_SECONDS)) is not None:
+                return found
+        timeout = self._context.settings.query.timeout
+        return await runner.scan(partial(self._mark, _ROWS), timeout)
+
+    def _mark(self, rows: int, session: GraphSession) -> _Marked:
+        changes = read_changes(session, self._position, rows, self._find_own)
+        if session.read_schema_version() != self._version:
+            return _Marked(changes, (), is_known=False)
+        refills = not changes.is_complete or any(
+            next(iter(session.scan_nodes(LabelName(model_id))), None) is not None
+            for model_id in changes.models
+        )
+        concerned = [find_concerned(session, changes, one.understood) for one in self.kept]
+        return _Marked(changes, concerned, refills=refills)
+
+    def _find_own(self, position: int) -> Derivation | None:
+        return next((x.derivation for x in self._own if x.before < position <= x.last), None)
+
+    def _add(self, marked: _Marked, time: str) -> None:
+        """Take over the twins that changes concern, which are then known to be behind."""
+        now = asyncio.get_running_loop().time()
+        self._position, self._time = marked.changes.position, time
+        while self._own and self._own[0].last <= self._position:
+            self._own.popleft()
+        for one, concerned in zip(self.kept, marked.concerned, strict=True):
+            if concerned and not one.dirty:
+                one.since = now
+            one.dirty.update(dict.fromkeys(concerned))
+            if marked.refills:
+                one.progress = _begin_fill(one.progress, self._position)
+                one.waiting.clear()
+                one.is_stored = False
+            if not one.dirty:
+                one.progress = replace(one.progress, position=self._position, time=time)
+                one.is_stored = False
+
+    # --- values ---------------------------------------------------------------------------------
+
+    async def _settle(self) -> bool:
+        """Compute what is due, each derivation after those that it reads; return whether there was
+        anything.
+        """
+        loop, has_worked = asyncio.get_running_loop(), False
+        for one in self.kept:
+            if not one.dirty or loop.time() < one.due:
+                continue
+            ids, one.dirty = [*one.dirty], {}
+            position, time = self._position, self._time
+            for start in range(0, len(ids), AT_ONCE):
+                progress = one.progress
+                if start + AT_ONCE >= len(ids):
+                    progress = replace(progress, position=position, time=time)
+                await self._update(one, ids[start : start + AT_ONCE], progress)
+            has_worked = True
+            if await self._read_changes() is None:
+                raise DefinitionChanged
+        return has_worked
+
+    async def _fill(self) -> bool:
+        """Compute some of the twins of the first derivation of which not all are."""
+        one = next((one for one in self.kept if one.progress.fill is not None), None)
+        if one is None:
+            return False
+        after = one.progress.fill or ""
+        if not after and not one.waiting:
+            rows = await self._computing.run(build_count_text(one.derivation), {})
+            one.progress = replace(one.progress, total=rows[0]["count"], done=0)
+        if not one.waiting:
+            text = build_fill_text(one.derivation, _FILL_IDS)
+            rows = await self._computing.run(text, {"after": after})
+            one.waiting.extend(row["id"] for row in rows)
+        ids = [one.waiting.popleft() for _ in range(min(AT_ONCE, len(one.waiting)))]
+        progress = replace(
+            one.progress, fill=ids[-1] if ids else None, done=one.progress.done + len(ids)
+        )
+        one.is_stored = False
+        await self._update(one, ids, progress)
+        return True
+
+    async def _update(self, one: Kept, ids: Sequence[str], progress: Progress) -> None:
+        """Compute values, and write those that changed."""
+        values = await self._computing.compute(one.text, ids) if ids else []
+        progress = replace(progress, computed=progress.computed + len(values))
+        changed = [each for each in values if _is_news(each)]
+        if not changed:
+            one.progress, one.is_stored = progress, False
+            return
+        command = WriteValues(one.derivation, self._lease, changed, progress)
+        context = self._context
+        written = await context.write(ServiceWrite(lambda found: command.apply(context, found)))
+        context.signal.set()
+        one.progress, one.is_stored = written.progress, True
+        if written.last > written.before:
+            self._own.append(_Own(written.before, written.last, one.derivation))
+
+    # --- progress -------------------------------------------------------------------------------
+
+    async def _flush(self) -> None:
+        """Store the progress that was not stored with values."""
+        self._flushed = asyncio.get_running_loop().time()
+        moved = [one for one in self.kept if not one.is_stored]
+        if not moved:
+            return
+
+        def apply(transaction: GraphTransaction) -> None:
+            self._lease.check(transaction)
+            for one in moved:
+                present = read_derivation(transaction, one.derivation.id)
+                if present is None or present.epoch != one.derivation.epoch:
+                    raise DefinitionChanged
+                put_progress(transaction, one.derivation.id, one.progress)
+
+        await self._context.write(ServiceWrite(apply))
+        for one in moved:
+            one.is_stored = True
+
+    async def _pause(self) -> None:
+        """Wait for a write of this worker, for values that are due, or some time."""
+        now = asyncio.get_running_loop().time()
+        dues = [one.due - now for one in self.kept if one.dirty]
+        seconds = max(min([*dues, self._look]), 0)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._context.signal.wait()
+
+
+def _read_state(session: GraphSession) -> tuple[int, int]:
+    return session.read_event_bounds()[1], session.read_schema_version()
+
+
+def _begin_fill(progress: Progress, position: int) -> Progress:
+    return replace(progress, position=position, fill="", total=0, done=0)
+
+
+def _is_news(value: Computed) -> bool:
+    return bool(value.error) or not is_same_value(value.value, value.stored)

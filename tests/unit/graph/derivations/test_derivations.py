@@ -1,0 +1,349 @@
+"""Definitions of derived properties: what is refused, what callers may write, how they go on."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.derived_world import AREA, DERIVATIONS, MODELS, PLACE, ROOM, SENSOR, DerivedWorld
+from tests.unit.graph.conftest import find_engine
+from tests.unit.graph.inline_runner import InlineRunner
+from twinframe.errors import (
+    DerivationInvalid,
+    DerivationNotFound,
+    DerivedPropertyReadOnly,
+    InvalidArgument,
+    LimitExceeded,
+    PreconditionFailed,
+    TwinframeError,
+)
+from twinframe.model.etags import parse_put_condition
+from twinframe.model.pages import PageRequest
+from twinframe.settings import Settings
+from twinframe.storage.base import GraphStore
+
+ROOMS = {"match": "(this)-[:contains]->(r:Room)"}
+MEAN = {"model": AREA, "property": "mean", **ROOMS, "value": "avg(r.own)"}
+
+
+@pytest.fixture
+def world(store: GraphStore) -> Iterator[DerivedWorld]:
+    world = DerivedWorld(InlineRunner(store), find_engine(store))
+    yield world
+    world.close()
+
+
+def put(world: DerivedWorld, twin_id: str, model: str, **members: Any) -> Any:
+    document = {"$metadata": {"$model": model}, **members}
+    stored = world.do(world.graph.twins.put_twin(twin_id, document))
+    return orjson.loads(stored.body)
+
+
+def patch(world: DerivedWorld, twin_id: str, path: str, value: Any) -> None:
+    operation = {"op": "add", "path": path, "value": value}
+    world.do(world.graph.twins.patch_twin(twin_id, [operation]))
+
+
+def read(world: DerivedWorld, twin_id: str) -> Any:
+    return orjson.loads(world.do(world.graph.twins.read_twin(twin_id)).body)
+
+
+def relate(world: DerivedWorld, source: str, target: str, name: str = "contains") -> None:
+    body: Any = {"$relationshipName": name, "$targetId": target}
+    world.do(world.graph.relationships.put_relationship(source, f"{source}-{target}", body))
+
+
+def build_area(world: DerivedWorld, rooms: int = 2) -> None:
+    """An area with rooms whose own values are 1, 2, ..."""
+    put(world, "a", AREA)
+    for number in range(1, rooms + 1):
+        put(world, f"r{number}", ROOM, own=float(number))
+        relate(world, "a", f"r{number}")
+
+
+def find_state(world: DerivedWorld, derivation_id: str) -> Any:
+    return world.do(world.graph.derivations.read(derivation_id))
+
+
+# --- definitions ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "text"),
+    [
+        ({"model": "dtmi:test:Aera;1"}, DerivationInvalid, "Did you mean dtmi:test:Area;1"),
+        ({"property": "maen"}, DerivationInvalid, "has no property maen. Did you mean mean"),
+        ({"property": "contains"}, DerivationInvalid, "is a Relationship, not a Property"),
+        ({"match": "(this)-[:contians]->(r)"}, DerivationInvalid, "did you mean 'contains'"),
+        ({"match": "(this)-->(r:Rom)"}, DerivationInvalid, "did you mean 'Room'"),
+        ({"value": "avg(r.onw)"}, DerivationInvalid, "did you mean 'own'"),
+        ({"value": "avg(r.own) + this.value"}, DerivationInvalid, "has no value"),
+        ({"value": "r.own"}, DerivationInvalid, "must aggregate"),
+        ({"value": "count(*)"}, DerivationInvalid, "count a node of match"),
+        ({"value": "collect(r.own)[0]"}, DerivationInvalid, "no particular order"),
+        ({"value": "avg(r.own) * rand()"}, DerivationInvalid, "another value each time"),
+        ({"value": "max(datetime().year)"}, DerivationInvalid, "another value each time"),
+        ({"value": "max(r.`$metadata`.x)"}, DerivationInvalid, "changes with each write"),
+        ({"value": "max(endNode(c).own)", "match": "(this)-[c]->(r)"}, DerivationInvalid, "ends"),
+        ({"value": "avg(r.own) > 3"}, DerivationInvalid, "gives a boolean.* of type double"),
+        ({"value": "max(toString(r.own))+toString(1)"}, None, ""),
+        ({"property": "places", "value": "avg(r.own)"}, DerivationInvalid, "toInteger"),
+        ({"value": "avg(r.own), 1"}, DerivationInvalid, "value is one expression"),
+        ({"value": "1 AS v RETURN 1 AS id // x"}, DerivationInvalid, "no part of a query"),
+        (
+            {"value": "1 AS v RETURN 1 AS id, 2 AS value UNION MATCH (this) WITH this, 1"},
+            DerivationInvalid,
+            "one expression",
+        ),
+        ({"match": "(this)-->(r) MATCH (r)-->(s)"}, DerivationInvalid, "further clauses"),
+        ({"match": "(this)-->(r), (s)"}, DerivationInvalid, r"\(s\) is not connected"),
+        ({"match": "p = (this)-->(r)"}, DerivationInvalid, "Named paths"),
+        ({"match": "(this)-->(r) WHERE (r)-->()"}, DerivationInvalid, "write it into match"),
+        ({"match": "(this)-[:_extends]->(r)"}, DerivationInvalid, "not models"),
+        ({"value": "avg(r.own) + $x"}, DerivationInvalid, r"no value was sent for .* \$x"),
+        ({"value": "avg(r.own) + size($ids)"}, DerivationInvalid, "no parameters"),
+        ({"value": "avg(r.own"}, DerivationInvalid, "no part of a query"),
+        ({"value": "avg(r.mean)", "match": "(this)-->(r:Area)"}, DerivationInvalid, "x <- x"),
+        ({"value": ""}, InvalidArgument, "value is needed"),
+        ({"match": 3}, InvalidArgument, "match is needed"),
+        ({"settleSeconds": -1}, InvalidArgument, "from 0 to 3600"),
+        ({"settleSeconds": True}, InvalidArgument, "from 0 to 3600"),
+        ({"valeu": "1"}, InvalidArgument, "Did you mean value"),
+        ({"id": "y"}, InvalidArgument, "id must be that of the path"),
+        ({"value": "1" * 8193}, LimitExceeded, "Derivations__MaxTextBytes"),
+    ],
+)
+def test_a_wrong_definition_says_what_is_wrong(
+    world: DerivedWorld, changed: dict[str, Any], error: type[TwinframeError] | None, text: str
+) -> None:
+    if error is None:
+        world.define("x", **{**MEAN, **changed})
+        return
+    with pytest.raises(error, match=text):
+        world.define("x", **{**MEAN, **changed})
+    with pytest.raises(DerivationNotFound, match="no derivation x"):
+        find_state(world, "x")
+
+
+def test_a_property_has_one_derivation_also_through_models_that_extend_others(
+    world: DerivedWorld,
+) -> None:
+    world.define("all", model=PLACE, property="parts", value="this.size")
+    with pytest.raises(DerivationInvalid, match="derived by all already"):
+        world.define("areas", model=AREA, property="parts", value="this.size")
+    world.define("all", model=ROOM, property="parts", value="this.size")
+    world.define("areas", model=AREA, property="parts", value="this.size")
+
+
+def test_a_cycle_is_refused_also_through_models_that_extend_others(world: DerivedWorld) -> None:
+    world.define("one", model=AREA, property="size", value="this.parts + 1")
+    # Areas are places.
+    with pytest.raises(DerivationInvalid, match="two <- one <- two"):
+        world.define("two", model=PLACE, property="parts", value="this.size + 1")
+    # Rooms are no areas: the same names are no cycle.
+    world.define("two", model=ROOM, property="parts", value="this.size + 1")
+
+
+def test_derivations_that_a_new_model_brings_together_halt_with_the_reason(
+    world: DerivedWorld,
+) -> None:
+    world.define("areas", model=AREA, property="parts", value="this.size + 1")
+    world.define("rooms", model=ROOM, property="parts", value="this.size + 2")
+    both = {**MODELS[0], "@id": "dtmi:test:Both;1", "extends": [AREA, ROOM], "contents": []}
+    world.do(world.graph.models.create_models([both]))
+    put(world, "a", AREA, size=1)
+    world.settle()
+    assert read(world, "a")["parts"] == 2
+    state = find_state(world, "rooms")
+    assert (state.name, state.progress.halted) == (
+        "halted",
+        "parts of these twins is derived by areas already.",
+    )
+    world.do(world.graph.models.delete_model("dtmi:test:Both;1"))
+    put(world, "r", ROOM, size=1)
+    world.do(world.graph.derivations.delete("areas"))
+    world.settle()
+    assert find_state(world, "rooms").name == "current"
+    assert read(world, "r")["parts"] == 3
+
+
+def test_definitions_are_listed_replaced_and_deleted(world: DerivedWorld) -> None:
+    build_area(world)
+    world.define("mean", **MEAN)
+    world.settle()
+    before = find_state(world, "mean")
+    assert (before.name, read(world, "a")["mean"]) == ("current", 1.5)
+    # The same definition goes on; another one begins anew.
+    assert world.define("mean", **MEAN, settleSeconds=0.5).progress.fill is None
+    assert find_state(world, "mean").derivation.settle_seconds == 0.5
+    assert world.define("mean", **{**MEAN, "value": "max(r.own)"}).name == "computing"
+    world.settle()
+    assert read(world, "a")["mean"] == 2.0
+    world.define("total", **DERIVATIONS["total"])
+    page = world.do(world.graph.derivations.list_all(PageRequest(size=1)))
+    assert [one.derivation.id for one in page.items] == ["mean"]
+    with pytest.raises(PreconditionFailed):
+        world.do(world.graph.derivations.put("mean", MEAN, parse_put_condition(None, "*")))
+    world.do(world.graph.derivations.delete("mean"))
+    with pytest.raises(DerivationNotFound):
+        world.do(world.graph.derivations.delete("mean"))
+    patch(world, "a", "/mean", 3.0)
+    assert read(world, "a")["mean"] == 3.0
+
+
+def test_there_are_only_so_many(store: GraphStore) -> None:
+    settings = Settings.model_validate({"Derivations": {"MaxDerivations": 1}})
+    world = DerivedWorld(InlineRunner(store), find_engine(store), settings)
+    world.define("one", **MEAN)
+    with pytest.raises(LimitExceeded, match="Derivations__MaxDerivations"):
+        world.define("two", **DERIVATIONS["total"])
+    world.define("one", **{**MEAN, "value": "max(r.own)"})
+    world.close()
+
+
+# --- what callers may write -----------------------------------------------------------------------
+
+
+def test_callers_cannot_write_a_derived_property_in_any_way(world: DerivedWorld) -> None:
+    build_area(world)
+    world.define("mean", **MEAN)
+    world.settle()
+    twin, graph = read(world, "a"), world.graph
+    wanted = "mean is derived by mean"
+    with pytest.raises(DerivedPropertyReadOnly, match=wanted):
+        patch(world, "a", "/mean", 4.0)
+    for document in ({**twin, "mean": 4.0}, {"$metadata": twin["$metadata"], "mean": True}):
+        with pytest.raises(DerivedPropertyReadOnly, match=wanted):
+            world.do(graph.twins.put_twin("a", document))
+    with pytest.raises(DerivedPropertyReadOnly, match=wanted):
+        put(world, "new", AREA, mean=1.5)
+    (result,) = world.do(graph.bulk.put_twins([{**twin, "mean": 4.0}]))
+    assert isinstance(result.error, DerivedPropertyReadOnly)
+    operation = {"op": "remove", "path": "/mean"}
+    body: Any = {"operations": [{"op": "patchTwin", "twinId": "a", "patch": [operation]}]}
+    operations = world.do(graph.transactions.parse(body))
+    with pytest.raises(TwinframeError, match=wanted):
+        world.do(graph.transactions.run(operations))
+    assert read(world, "a") == twin
+
+
+def test_a_twin_may_be_put_as_it_was_read_or_without_the_value(world: DerivedWorld) -> None:
+    build_area(world)
+    world.define("mean", **MEAN)
+    world.settle()
+    twin = read(world, "a")
+    for document in ({**twin, "own": 1.0}, {"$metadata": {"$model": AREA}, "own": 2.0}):
+        world.do(world.graph.twins.put_twin("a", document))
+        found = read(world, "a")
+        assert (found["mean"], found["own"]) == (1.5, document["own"])
+        assert found["$metadata"]["mean"] == twin["$metadata"]["mean"]
+    # Clients in JavaScript write 2 where they read 2.0.
+    patch(world, "r1", "/own", 2.0)
+    world.settle()
+    world.do(world.graph.twins.put_twin("a", {**read(world, "a"), "mean": 2}))
+    assert isinstance(read(world, "a")["mean"], float)
+
+
+def test_an_export_with_derived_values_can_be_imported(world: DerivedWorld) -> None:
+    build_area(world)
+    world.define("mean", **MEAN)
+    world.settle()
+    exported = io.BytesIO()
+    world.do(world.graph.portable.export_graph(exported.write))
+    twin = read(world, "a")
+    patch(world, "r1", "/own", 11.0)
+    world.settle()
+    assert read(world, "a")["mean"] == 6.5
+    exported.seek(0)
+    progress = world.do(world.graph.portable.import_graph(exported))
+    assert progress.errors == 0
+    assert read(world, "a") == twin
+    world.settle()
+    assert read(world, "a") == twin
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def test_a_value_that_cannot_be_computed_is_null_and_counted(world: DerivedWorld) -> None:
+    for twin_id, parts in (("a", 2), ("b", 0), ("c", 4)):
+        put(world, twin_id, AREA, size=8, parts=parts)
+    world.define("ratio", **DERIVATIONS["ratio"])
+    world.settle()
+    assert [read(world, one).get("ratio") for one in "abc"] == [4, None, 2]
+    progress = find_state(world, "ratio").progress
+    assert (progress.errors, progress.error_twin) == (1, "b")
+    assert "DivisionByZero" in progress.error
+    patch(world, "a", "/parts", 0)
+    patch(world, "b", "/parts", 1)
+    world.settle()
+    assert [read(world, one).get("ratio") for one in "abc"] == [None, 8, 2]
+
+
+def test_a_value_that_the_property_does_not_take_is_null_and_counted(world: DerivedWorld) -> None:
+    put(world, "a", PLACE, own=2.5)
+    world.define("size", model=PLACE, property="size", value="this.own * 1")
+    world.settle()
+    progress = find_state(world, "size").progress
+    assert (progress.errors, progress.error_twin) == (1, "a")
+    assert "integer" in progress.error
+    assert "size" not in read(world, "a")
+
+
+def test_only_values_that_changed_are_written_and_only_what_is_concerned_is_computed(
+    world: DerivedWorld,
+) -> None:
+    build_area(world)
+    put(world, "other", AREA)
+    world.define("mean", **MEAN)
+    world.settle()
+    before, rows = find_state(world, "mean").progress, world.count_rows()
+    patch(world, "r1", "/size", 7)  # not read
+    patch(world, "other", "/own", 1.0)  # of no room
+    put(world, "s", SENSOR, value=1)
+    patch(world, "r1", "/own", 3.0)
+    patch(world, "r2", "/own", 0.0)  # the mean stays
+    world.settle()
+    after = find_state(world, "mean").progress
+    assert (after.computed - before.computed, after.written - before.written) == (1, 0)
+    assert world.count_rows() == rows + 5
+
+
+def test_a_burst_below_one_twin_costs_one_computation(world: DerivedWorld) -> None:
+    build_area(world, rooms=40)
+    world.define("mean", **MEAN)
+    world.settle()
+    before = find_state(world, "mean").progress
+    for number in range(1, 41):
+        patch(world, f"r{number}", "/own", 100.0 + number)
+    world.settle()
+    after = find_state(world, "mean").progress
+    assert (after.computed - before.computed, after.written - before.written) == (1, 1)
+
+
+def test_values_are_written_as_events_with_what_they_replace(world: DerivedWorld) -> None:
+    build_area(world)
+    world.define("mean", **MEAN)
+    world.settle()
+    trial = world.do(
+        world.graph.event_routes.try_filter("type = 'Microsoft.DigitalTwins.Twin.Update'", 10)
+    )
+    event = trial.events[-1]
+    assert event.document["subject"] == "a"
+    assert event.document["data"]["patch"] == [{"op": "add", "path": "/mean", "value": 1.5}]
+
+
+def test_all_is_computed_again_where_changes_were_forgotten(world: DerivedWorld) -> None:
+    build_area(world)
+    world.define("mean", **MEAN)
+    world.settle()
+    patch(world, "r1", "/own", 11.0)
+    last = world.count_rows()
+    world.run_transaction(lambda found: found.delete_events(up_to=last, limit=1000))
+    put(world, "s", SENSOR)
+    world.settle()
+    assert read(world, "a")["mean"] == 6.5
