@@ -15,6 +15,7 @@ Document = Mapping[str, JsonValue]
 
 _METADATA: Final = "$metadata"
 _MODEL: Final = "$model"
+_SOURCE_TIME: Final = "sourceTime"
 _PLAIN: Final = frozenset((str, float, int, bool, type(None)))
 
 
@@ -41,6 +42,33 @@ def build_changes(before: Document, after: Document) -> Changes:
         found.old.append([] if old_model is None else [old_model])
     _compare(before, after, "", found)
     return found
+
+
+def add_source_times(found: Changes, before: Document, after: Document) -> None:
+    """Add operations for the times of sources that changed, or of properties that changed."""
+    changed = {operation["path"] for operation in found.patch}
+    for under, old, new in [("", before, after), *_list_parts(before, after)]:
+        olds: Any = old.get(_METADATA, {})
+        news: Any = new.get(_METADATA, {})
+        for name, entry in news.items():
+            time = entry.get(_SOURCE_TIME) if isinstance(entry, dict) else None
+            if time is None:
+                continue
+            earlier = olds.get(name, {}).get(_SOURCE_TIME)
+            if time != earlier or not changed.isdisjoint((under, _join(under, name))):
+                path = f"{_join(f'{under}/{_METADATA}', name)}/{_SOURCE_TIME}"
+                verb = "add" if earlier is None else "replace"
+                found.patch.append({"value": time, "path": path, "op": verb})
+                found.old.append([] if earlier is None else [earlier])
+
+
+def _list_parts(before: Document, after: Document) -> list[tuple[str, Any, Any]]:
+    """Return the components of a document: pointer, earlier state, present one."""
+    return [
+        (_join("", name), old if _is_part(old := before.get(name)) else {}, new)
+        for name, new in after.items()
+        if _is_part(new)
+    ]
 
 
 def build_patch_changes(before: Document, operations: Sequence[PatchOperation]) -> Changes:

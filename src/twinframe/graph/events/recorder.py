@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from datetime import datetime
-from typing import NamedTuple, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 from urllib.parse import urlsplit
 
 import orjson
 
 from twinframe.graph.documents.relationships import TARGET
 from twinframe.graph.documents.twins import METADATA, MODEL, TOUCHED, JsonObject, is_source_time
-from twinframe.graph.events.changes import Changes, build_changes
+from twinframe.graph.events.changes import Changes, add_source_times, build_changes
 from twinframe.graph.events.differences import render_difference
 from twinframe.graph.events.envelope import (
     add_notes,
@@ -36,6 +36,8 @@ from twinframe.storage.base import (
     OutboxEvent,
     StoredDocument,
 )
+
+_SOURCE_TIME: Final = b'"sourceTime"'
 
 
 class Outbox(Protocol):
@@ -133,7 +135,10 @@ class EventRecorder:
             return
         changes = None
         if not self.is_silent:
-            changes = build_changes(cast("JsonObject", orjson.loads(before.body)), document)
+            earlier = cast("JsonObject", orjson.loads(before.body))
+            changes = build_changes(earlier, document)
+            if _SOURCE_TIME in body:  # PERF: few twins have one
+                add_source_times(changes, earlier, document)
         self.record_twin_patched(transaction, twin_id, document, body, before, changes)
 
     def record_twin_patched(

@@ -214,6 +214,22 @@ def test_rows_of_a_changed_relationship_name_its_target(world: Any) -> None:
     ]
 
 
+def test_a_replacement_sets_the_times_of_sources_that_came_with_it(world: Any) -> None:
+    def put(value: float, time: str | None = None) -> list[Any]:
+        times = {} if time is None else {"sourceTime": time}
+        part = {"$metadata": {"setPoint": times}, "setPoint": value}
+        metadata = {"$model": ROOM, "temperature": times}
+        document = {"$metadata": metadata, "temperature": value, "thermostat": part}
+        world.do(world.graph.twins.put_twin("a", document))
+        return [row.values[1] for row in build_table_rows(last(world)) if len(row.values) > 9]
+
+    first, second = "2024-01-31T12:00:00Z", "2024-01-31T13:00:00Z"
+    assert put(20, first) == [first, first]
+    assert put(21, second) == [second, second]
+    assert put(22, second) == [second, second]
+    assert put(23) == [None, None]
+
+
 def test_a_twin_that_goes_with_its_relationships_tells_of_each(world: Any) -> None:
     world.put("a")
     world.put("b")
