@@ -92,7 +92,12 @@ def _list_errors() -> Iterator[type[errors.TwinframeError]]:
 
 
 _INTERNAL = "A defect of the service; its log says more under the answer's `x-request-id`."
-_ERROR_MODULES = (errors.__name__, HttpError.__module__)
+_ERROR_MODULES = (
+    errors.__name__,
+    errors.InputError.__module__,
+    errors.DerivationInvalid.__module__,
+    HttpError.__module__,
+)
 _ROUTES_HEAD = ("| operation | what it does | answers | errors | permission |", "| --- " * 5 + "|")
 _ROUTES_INTRODUCTION = """# Routes
 
