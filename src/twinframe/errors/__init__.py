@@ -646,7 +646,7 @@ class EventRouteNotFound(NotFound):
 
 
 class SeriesNotFound(NotFound):
-    """The twin has no points at this path, and its model declares nothing there."""
+    """The twin has no values over time at this path, and its model declares nothing there."""
 
     code = "SeriesNotFound"
 

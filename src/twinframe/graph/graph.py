@@ -18,6 +18,7 @@ from twinframe.graph.derivations.background import DerivationKind
 from twinframe.graph.derivations.computing import Computing
 from twinframe.graph.derivations.derivations import Derivations
 from twinframe.graph.events.recorder import EventRecorder, build_source
+from twinframe.graph.history.changes import Changes
 from twinframe.graph.history.history import History
 from twinframe.graph.models.models import Models
 from twinframe.graph.queries.neighborhood import Neighborhoods
@@ -99,6 +100,7 @@ class Graph:
         self.relationships = Relationships(context)
         self.models = Models(context)
         self.history = History(context)
+        self.changes = Changes(context)
         self.bulk = Bulk(context)
         self.portable = Portable(context)
         self.transactions = Transactions(context)

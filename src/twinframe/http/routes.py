@@ -12,6 +12,7 @@ from twinframe.http.graph import models, query, relationships, schemas, twins
 from twinframe.http.graph.bulk import BULK_ROUTES
 from twinframe.http.graph.derivations import DERIVATION_ROUTES
 from twinframe.http.graph.events import EVENT_ROUTES
+from twinframe.http.graph.history import HISTORY_ROUTES
 from twinframe.http.graph.jobs import JOB_ROUTES
 from twinframe.http.graph.permissions import PERMISSION_ROUTES
 from twinframe.http.graph.series import SERIES_ROUTES
@@ -335,6 +336,7 @@ ROUTES: tuple[Route, ...] = (
     *BULK_ROUTES,
     *SERIES_ROUTES,
     *DERIVATION_ROUTES,
+    *HISTORY_ROUTES,
     *_MODEL_ROUTES,
     *_QUERY_ROUTES,
     *TRIPLE_ROUTES,

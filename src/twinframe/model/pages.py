@@ -22,7 +22,10 @@ FIRST_PAGE: Final = PageRequest()
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T_co]):
-    """Items and the token of the next page, None on the last. Only the last may be empty."""
+    """Items and the token of the next page, None on the last.
+
+    Only the last may be empty, and one of a listing that searches for its items.
+    """
 
     items: tuple[T_co, ...]
     token: str | None = None

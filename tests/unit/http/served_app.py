@@ -20,6 +20,7 @@ from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS
 from twinframe.graph.delivery.routes import EventRoutes
 from twinframe.graph.delivery.streams import EventStreams
+from twinframe.graph.history.changes import Changes
 from twinframe.graph.queries.triples import Triples
 from twinframe.graph.series.series import Series
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
@@ -261,6 +262,7 @@ class FakeGraph:
         self.queries = FakeQueries(self.documents)
         context = GraphContext(InlineRunner(MemoryStore()), Settings())  # a graph without models
         self.bulk = Bulk(context)
+        self.changes = Changes(context)
         self.series = Series(context, None)  # an installation without points
         self.event_routes = EventRoutes(context, NO_ENDPOINTS, hosted=False)
         self.import_jobs = ImportJobs(context, build_locations(context.settings.jobs))

@@ -34,6 +34,7 @@ ALSO = {
     ("GET", "/eventroutes/some/deadletters"): EVENTS,
     ("GET", "/events"): EVENTS,
     ("POST", "/events/try"): EVENTS,
+    ("GET", "/changes"): EVENTS,
 }
 """What operations need beside their own permission: what they show stands behind others too."""
 RESOURCE = "/.well-known/oauth-protected-resource"

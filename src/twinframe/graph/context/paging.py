@@ -174,18 +174,24 @@ class Listing:
         return gather(fetch, after, size + 1, self.sizes.bytes, measure)
 
     def page(
-        self, found: Sequence[tuple[K, T]], size: int, measure: Callable[[T], int] | None = None
+        self,
+        found: Sequence[tuple[K, T]],
+        size: int,
+        measure: Callable[[T], int] | None = None,
+        searched: K | None = None,
     ) -> Page[T]:
         """Build the page of the first of `found` (key and item); if there are more, it has a token.
 
-        It has `size` items, and fewer when `measure` says that they exceed the bytes of a page;
-        always at least one.
+        It has `size` items, and fewer when `measure` says that they exceed the bytes of a page; at
+        least one of those that were found. If a search ended before it found all, `searched` is the
+        key up to which it came.
         """
         count = size if measure is None else self._count_fitting(found[:size], measure)
         items = tuple(item for _, item in found[:count])
-        if len(found) <= count:
+        after = found[count - 1][0] if len(found) > count else searched
+        if after is None:
             return Page(items)
-        continuation = Continuation(found[count - 1][0], size)
+        continuation = Continuation(after, size)
         return Page(items, self.signer.render(self.operation, self.arguments, continuation))
 
     def _count_fitting(self, found: Sequence[tuple[K, T]], measure: Callable[[T], int]) -> int:

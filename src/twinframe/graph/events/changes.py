@@ -125,7 +125,7 @@ def _compare(
         if kind is type(old) and kind in _PLAIN:
             if old == new:
                 continue
-        elif _is_same(old, new):
+        elif is_same(old, new):
             continue
         elif not under and _is_part(old) and _is_part(new):
             _compare(old, new, _join(under, name), found)
@@ -145,14 +145,14 @@ def _join(under: str, name: str) -> str:
     return f"{under}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
-def _is_same(old: Any, new: Any) -> bool:
+def is_same(old: Any, new: Any) -> bool:
     """NOTE: in Python `True == 1` and `1 == 1.0`; as contents of a twin they differ."""
     if type(old) is not type(new) or old != new:
         return False
     if isinstance(new, dict):
-        return all(_is_same(old[key], new[key]) for key in new)
+        return all(is_same(old[key], new[key]) for key in new)
     if isinstance(new, list):
-        return all(map(_is_same, old, new))
+        return all(map(is_same, old, new))
     return True
 
 

@@ -14,7 +14,7 @@ from twinframe.graph.events.differences import is_whole, read_difference
 from twinframe.graph.events.rows import DELETIONS, Row, parse_row
 from twinframe.storage.base import ChangeKind, EntityKey, GraphSession, OutboxEvent
 
-_CREATIONS: Final = frozenset({ChangeKind.TWIN_CREATED, ChangeKind.RELATIONSHIP_CREATED})
+CREATIONS: Final = frozenset({ChangeKind.TWIN_CREATED, ChangeKind.RELATIONSHIP_CREATED})
 _ROWS_AT_ONCE: Final = 24
 
 
@@ -32,10 +32,18 @@ def read_documents(
     """Return `read_document` of those entities that existed, by key."""
     changes = session.read_first_changes(keys, after=position)
     found = _read_stored(session, [key for key in keys if key not in changes])
-    for key, (at, event) in changes.items():
-        if event.kind not in _CREATIONS:
-            found[key] = _lead_back(session, key, at, event)
-    return found
+    return found | read_documents_before(session, changes)
+
+
+def read_documents_before(
+    session: GraphSession, changes: Mapping[EntityKey, tuple[int, OutboxEvent]]
+) -> dict[EntityKey, bytes]:
+    """Return the documents before these changes, one of each entity, of those that existed."""
+    return {
+        key: _lead_back(session, key, at, event)
+        for key, (at, event) in changes.items()
+        if event.kind not in CREATIONS
+    }
 
 
 def _read_stored(session: GraphSession, keys: Sequence[EntityKey]) -> dict[EntityKey, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from twinframe.errors import HistoryNotKept, InvalidArgument, Unsupported
 from twinframe.graph.context.context import GraphContext
@@ -26,11 +26,11 @@ _KIND: Final = "history"
 _START: Final = "start"
 
 
-def parse_as_of(text: str) -> tuple[int | None, int]:
+def parse_as_of(text: str, name: str = "asOf") -> tuple[int | None, int]:
     """Return the position that a text names, or None and its moment in nanoseconds since 1970.
 
     A blank before the offset counts as `+`, which a URL must write as `%2B`. Raises
-    `InvalidArgument`.
+    `InvalidArgument`, which has the name of the parameter.
     """
     if _POSITION.fullmatch(text):
         return int(text), 0
@@ -39,12 +39,19 @@ def parse_as_of(text: str) -> tuple[int | None, int]:
         moment = parse_moment(_FRACTION.sub(lambda found: f".{found[1][:6]}", text))
     except InvalidArgument as error:
         raise InvalidArgument(
-            f"asOf {text[:_LONGEST]!a} is neither a date and time with an offset, such as "
+            f"{name} {text[:_LONGEST]!a} is neither a date and time with an offset, such as "
             "2026-03-01T14:05:00Z, nor the position of an event, such as 1042."
         ) from error
     fraction = _FRACTION.search(text)
     finer = int(fraction[1][6:].ljust(3, "0")) if fraction else 0
     return None, moment * _MICROSECOND + finer
+
+
+class Range(NamedTuple):
+    """The changes after a position, up to another one, which is included."""
+
+    after: int
+    end: int
 
 
 class History:
@@ -59,23 +66,45 @@ class History:
         Errors: `InvalidArgument` for another text and for the future, `HistoryNotKept`,
         `Unsupported`.
         """
-        position, moment = parse_as_of(text)
+        asked = parse_as_of(text)
 
         def read(session: GraphSession) -> int:
             with session.snapshot():
-                first = self._read_first(session)
-                if position is None:
-                    return self._find(session, first, moment)
-                _, last = session.read_event_bounds()
-                if position > last:
-                    raise InvalidArgument(
-                        f"asOf {position} is beyond the last event of the graph, which has the "
-                        f"position {last}."
-                    )
-                _check(session, first, position)
-                return position
+                return self._locate(session, self._read_first(session), asked, "asOf")
 
         return await self._context.runner.read(read)
+
+    def build_range(self, start: str | None, end: str | None) -> Callable[[GraphSession], Range]:
+        """Return a function that finds the positions from after `start` up to `end`.
+
+        Both are moments or positions; None is the beginning of the kept history, and now. Raises as
+        `find_position` does, at once or when it is called, in a snapshot.
+        """
+        low = None if start is None else parse_as_of(start, "from")
+        high = None if end is None else parse_as_of(end, "to")
+
+        def find(session: GraphSession) -> Range:
+            first = self._read_first(session)
+            after = first if low is None else self._locate(session, first, low, "from")
+            last = session.read_event_bounds()[1]
+            until = last if high is None else self._locate(session, first, high, "to")
+            if after > until or _is_later(low, high):
+                raise InvalidArgument(f"from ({start}) must not be after to ({end or 'now'}).")
+            return Range(after, until)
+
+        return find
+
+    def check(self, session: GraphSession, position: int) -> None:
+        """Raise `HistoryNotKept` if the state at a position is not kept."""
+        _check(session, self._read_first(session), position)
+
+    def find_before(self, session: GraphSession, moment: int) -> int:
+        """Return the last position before a moment, in microseconds since 1970.
+
+        Raises `HistoryNotKept`, `Unsupported`. Call it in a snapshot.
+        """
+        latest = min(moment * _MICROSECOND - 1, self._context.clock())
+        return self._find(session, self._read_first(session), latest, "from")
 
     def show(
         self, position: int | None, read: Callable[[GraphSession], T]
@@ -113,8 +142,8 @@ class History:
         """Return the first position whose state can be shown."""
         if not session.keeps_history:
             raise Unsupported(
-                "The storage of this graph keeps no history: asOf is not possible here. The "
-                "storage `sqlite` keeps it."
+                "The storage of this graph keeps no history: earlier states cannot be read here. "
+                "The storage `sqlite` keeps it."
             )
         if not self._context.settings.history.enabled:
             raise Unsupported("This service keeps no history: History__Enabled is false.")
@@ -122,7 +151,23 @@ class History:
         start = session.read_entry(_KIND, _START)
         return max(first - 1, 0 if start is None else int(start))
 
-    def _find(self, session: GraphSession, first: int, moment: int) -> int:
+    def _locate(
+        self, session: GraphSession, first: int, asked: tuple[int | None, int], name: str
+    ) -> int:
+        """Return the position that is asked for; `first` is the first that can be shown."""
+        position, moment = asked
+        if position is None:
+            return self._find(session, first, moment, name)
+        _, last = session.read_event_bounds()
+        if position > last:
+            raise InvalidArgument(
+                f"{name} {position} is beyond the last event of the graph, which has the position "
+                f"{last}."
+            )
+        _check(session, first, position)
+        return position
+
+    def _find(self, session: GraphSession, first: int, moment: int, name: str) -> int:
         """Return the last position whose moment is not later, by a binary search."""
         _, last = session.read_event_bounds()
         newest = session.read_moment(last)
@@ -130,7 +175,7 @@ class History:
             now = self._context.clock()
             if moment > max(now, 0 if newest is None else newest[1]):
                 raise InvalidArgument(
-                    f"asOf {render_update_time(moment)} is in the future: it is "
+                    f"{name} {render_update_time(moment)} is in the future: it is "
                     f"{render_update_time(now)} here."
                 )
             if newest is None and last:  # since when the state is as it is, is not known
@@ -151,6 +196,13 @@ class History:
             else:
                 low = max(found[0], middle)
         return low
+
+
+def _is_later(low: tuple[int | None, int] | None, high: tuple[int | None, int] | None) -> bool:
+    """Return whether both are moments, and the first is later: nothing may be between them."""
+    if low is None or high is None or low[0] is not None or high[0] is not None:
+        return False
+    return low[1] > high[1]
 
 
 def _check(session: GraphSession, first: int, position: int) -> None:

@@ -47,6 +47,11 @@ class PastModels:
         first, _ = self._changes
         return all(kind == ChangeKind.MODEL_DECOMMISSIONED for _, kind in first.values())
 
+    def find_first_change(self, model_id: str) -> int | None:
+        """Return the position of its first change after this state, or None."""
+        found = self._changes[0].get(model_id)
+        return None if found is None else found[0]
+
     def read(self, model_id: str) -> ModelRecord | None:
         """Return the model, or None."""
         first, deleted = self._changes

@@ -47,7 +47,7 @@ def parse_question(question: SeriesQuestion, now: int, most: int) -> Asked:
     Raises `InvalidArgument`, `LimitExceeded`, `MissingArgument`.
     """
     if not question.start:
-        raise MissingArgument("The query parameter from is needed: the first moment of the series.")
+        raise MissingArgument("from is needed: the first moment of the series.")
     start = _parse_bound("from", question.start, now)
     end = now + 1 if not question.end else _parse_bound("to", question.end, now)
     if start >= end:

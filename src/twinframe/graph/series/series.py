@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
-from twinframe.dtdl.interfaces import Content, Property, Telemetry
+from twinframe.dtdl.interfaces import Property, Telemetry
+from twinframe.dtdl.schemas import ArraySchema, GeospatialSchema, MapSchema, ObjectSchema
 from twinframe.errors import (
+    InvalidArgument,
     SeriesNotFound,
     TwinframeError,
     TwinNotFound,
@@ -19,6 +21,7 @@ from twinframe.graph.context.model_cache import ModelView
 from twinframe.graph.series.keeping import KeptModels, find_refused
 from twinframe.graph.series.lines import LineLimits, ParsedLines, Times, check_ahead, parse_lines
 from twinframe.graph.series.paths import check_value, list_values, parse_path
+from twinframe.graph.series.properties import PropertySeries
 from twinframe.graph.series.questions import Asked, SeriesQuestion, parse_question
 from twinframe.graph.series.runner import PointRunner
 from twinframe.model.ids import parse_twin_id
@@ -29,10 +32,12 @@ from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession
 from twinframe.storage.points import Buckets, Points, PointValue, Window
 
-Point = tuple[int, PointValue]
+Point = tuple[int, PointValue | None]
+"""A time and a value; None where a property was removed."""
 
 _SHOWN: Final = 50
 """Series that an error names, or finds a near one among."""
+_LONGEST: Final = 100
 _BYTES: Final = 64
 """About the bytes of a point in an answer, beside its text."""
 
@@ -62,6 +67,7 @@ class Series:
         """Without a runner no telemetry is kept."""
         self._context = context
         self._runner = runner
+        self._properties = PropertySeries(context)
         self._kept = KeptModels(context.settings.history.telemetry)
         settings = context.settings
         own = settings.json_
@@ -116,29 +122,39 @@ class Series:
     async def read_points(
         self, twin_id: str, path: str, question: SeriesQuestion, page: PageRequest = FIRST_PAGE
     ) -> Page[Point]:
-        """Return a page of the points of a series, by time.
+        """Return a page of the points of a series, by time; of a property, of its values.
 
         Errors: `InvalidArgument`, `MissingArgument`, `TwinNotFound`, `SeriesNotFound`,
-        `InvalidContinuationToken`, `Unsupported`.
+        `InvalidContinuationToken`, `Unsupported`, `HistoryNotKept`, `QueryTimeout`.
         """
-        runner, asked = self._require(), self.parse(question)
-        await self._check(twin_id, path)
-        arguments = (twin_id, path, question.start, question.end)
-        listing = await self._context.open_listing("series", *arguments)
+        asked, key = self.parse(question), (twin_id, path)
+        found = await self._find(twin_id, path)
+        if found.is_property:
+            values = await self._properties.read_points(key, asked, page)
+            if not found.is_declared and not values.items and values.token is None:
+                raise SeriesNotFound(twin_id, path, found.known)
+            return values
+        runner = self._require()
+        listing = await self._context.open_listing("series", *key, question.start, question.end)
         after, size = listing.start(page)
         start = asked.start if after is None else int(after) + 1
-        found = await runner.read(
-            lambda store: store.read_points((twin_id, path), start, asked.end, size + 1)
-        )
-        return listing.page([(point[0], point) for point in found], size, _measure)
+        points = await runner.read(lambda store: store.read_points(key, start, asked.end, size + 1))
+        return listing.page([(point[0], point) for point in points], size, _measure)
 
     async def read_buckets(self, twin_id: str, path: str, question: SeriesQuestion) -> Buckets:
-        """Return the buckets of a series that have points. Errors: as `read_points`."""
-        self._require()
-        asked = self.parse(question)
-        await self._check(twin_id, path)
-        (found,) = await self.read_many([(twin_id, path)], asked.window, asked.aggregates)
-        return found
+        """Return the buckets of a series that have points, or in which a property had a value.
+
+        Errors: as `read_points`.
+        """
+        asked, key = self.parse(question), (twin_id, path)
+        found = await self._find(twin_id, path)
+        if not found.is_property:
+            (buckets,) = await self.read_many([key], asked.window, asked.aggregates)
+            return buckets
+        (buckets,) = await self._properties.read_buckets([key], asked.window, asked.aggregates)
+        if not found.is_declared and not buckets.starts:
+            raise SeriesNotFound(twin_id, path, found.known)
+        return buckets
 
     async def read_many(
         self, keys: Sequence[tuple[str, str]], window: Window, aggregates: Sequence[str]
@@ -153,34 +169,34 @@ class Series:
         most = self._context.settings.graph.max_page_size
         return parse_question(question, self._read_now(), most)
 
-    async def _check(self, twin_id: str, path: str) -> None:
-        """Raise an error for a series that is not there.
+    async def _find(self, twin_id: str, path: str) -> _Found:
+        """Return which series it is; raise an error for one that is not there.
 
-        One of a deleted twin is there for as long as its points are kept. A path that the model
-        declares is there before its first point.
+        One of a deleted twin is there for as long as its points or its history are kept. A path
+        that the model declares is there before its first value.
         """
         parse_twin_id(twin_id)
         parse_path(path)
-        known = await self._require().read(lambda store: store.list_paths(twin_id))
-        if path in known:
-            return
+        known: Sequence[str] = ()
+        if self._runner is not None:
+            known = await self._runner.read(lambda store: store.list_paths(twin_id))
+            if path in known:
+                return _Found(is_property=False, is_declared=True, known=())
 
-        def find(session: GraphSession) -> Content | None:
+        def find(session: GraphSession) -> _Found:
             model_id = session.read_twin_model(twin_id)
+            model_id = model_id or self._properties.find_last_model(session, twin_id)
             if model_id is None and not known:
                 raise TwinNotFound(twin_id)
             view = self._context.models.open(session)
-            return None if model_id is None else _find_content(view, model_id, path)
+            found = _find_declared(view, model_id, path, known)
+            if not found.is_property and self._runner is None:
+                raise _build_unsupported()
+            if not found.is_declared and not self._properties.are_kept(session):
+                raise SeriesNotFound(twin_id, path, found.known)
+            return found
 
-        match await self._context.runner.read(find):
-            case Telemetry():
-                return
-            case Property():
-                raise Unsupported(
-                    f"{path} is a property; series are answered of telemetry and of points."
-                )
-            case _:
-                raise SeriesNotFound(twin_id, path, known[:_SHOWN])
+        return await self._context.runner.read(find)
 
     async def _is_kept(self, model_id: str) -> bool:
         kept, models = self._kept, self._context.models
@@ -191,9 +207,7 @@ class Series:
     def _require(self) -> PointRunner:
         if self._runner is not None:
             return self._runner
-        raise Unsupported(
-            "No telemetry is kept here: set History__Telemetry to all, or to the ids of models."
-        )
+        raise _build_unsupported()
 
     def _read_times(self, runner: PointRunner) -> Times:
         return Times(self._read_now(), runner.find_first_kept())
@@ -202,14 +216,51 @@ class Series:
         return self._context.clock() // 1000
 
 
-def _find_content(view: ModelView, model_id: str, path: str) -> Content | None:
-    """Return what the model declares at the beginning of a path."""
-    interface = view.find_interface(model_id)
+def _build_unsupported() -> Unsupported:
+    return Unsupported(
+        "No telemetry is kept here: set History__Telemetry to all, or to the ids of models."
+    )
+
+
+class _Found(NamedTuple):
+    """Which series a path is of. One that the model does not declare may have had values."""
+
+    is_property: bool
+    is_declared: bool
+    known: Sequence[str]
+
+
+def _find_declared(
+    view: ModelView, model_id: str | None, path: str, known: Sequence[str]
+) -> _Found:
+    """Return what the model declares at the beginning of a path.
+
+    Raises `InvalidArgument` for a property that is an object or array.
+    """
+    interface = None if model_id is None else view.find_interface(model_id)
     name, _, rest = path.partition("/")
+    prefix = ""
     if interface is not None and name in interface.components:
         interface = view.find_interface(interface.components[name].schema)
-        name = rest.partition("/")[0]
-    return None if interface is None else interface.contents.get(name)
+        prefix = f"{name}/"
+        name, _, rest = rest.partition("/")
+    contents = {} if interface is None else interface.contents
+    match contents.get(name):
+        case Telemetry():
+            return _Found(is_property=False, is_declared=True, known=())
+        case Property(schema=schema):
+            if not rest and isinstance(schema, _COMPOSED):
+                raise InvalidArgument(
+                    f"{path[:_LONGEST]} is an object or an array; a series has single values. Name "
+                    f"a member of it, such as {path[:_LONGEST]}/x."
+                )
+            return _Found(is_property=True, is_declared=True, known=())
+    names = [prefix + name for name in contents if isinstance(contents[name], Property | Telemetry)]
+    shown = [*dict.fromkeys((*known, *sorted(names)))][:_SHOWN]
+    return _Found(is_property=True, is_declared=False, known=shown)
+
+
+_COMPOSED: Final = (ArraySchema, GeospatialSchema, MapSchema, ObjectSchema)
 
 
 def _read_time(text: str | None, times: Times) -> int | None:

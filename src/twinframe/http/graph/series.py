@@ -71,7 +71,9 @@ class SeriesItem(Shape):
     """A point with its `value`, or a bucket with a member for each aggregate asked for."""
 
     time: str = Field(description="Of the point, or of the beginning of the bucket.")
-    value: float | bool | str | None = None
+    value: float | bool | str | None = Field(
+        None, description="Null where the value of a property was removed."
+    )
     avg: float | None = None
     count: int | None = None
     first: float | bool | str | None = None
@@ -211,7 +213,12 @@ SERIES_ROUTES: Final[tuple[Route, ...]] = (
             TOKEN,
             PAGE_SIZE,
         ),
-        errors={400: "BadRequest, InvalidArgument, LimitExceeded", 404: _NO_SERIES},
+        errors={
+            400: "BadRequest, InvalidArgument, LimitExceeded, TimeoutError",
+            404: _NO_SERIES,
+            410: "HistoryNotKept",
+            501: "NotImplemented",
+        },
         is_strict=True,
     ),
 )
