@@ -20,6 +20,8 @@ from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS
 from twinframe.graph.delivery.routes import EventRoutes
 from twinframe.graph.delivery.streams import EventStreams
+from twinframe.graph.derivations.computing import Computing
+from twinframe.graph.derivations.derivations import Derivations
 from twinframe.graph.history.changes import Changes
 from twinframe.graph.queries.triples import Triples
 from twinframe.graph.series.series import Series
@@ -263,6 +265,7 @@ class FakeGraph:
         context = GraphContext(InlineRunner(MemoryStore()), Settings())  # a graph without models
         self.bulk = Bulk(context)
         self.changes = Changes(context)
+        self.derivations = Derivations(context, Computing(context, None))
         self.series = Series(context, None)  # an installation without points
         self.event_routes = EventRoutes(context, NO_ENDPOINTS, hosted=False)
         self.import_jobs = ImportJobs(context, build_locations(context.settings.jobs))

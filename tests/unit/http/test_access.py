@@ -30,11 +30,15 @@ ACCESS = {
     }
 }
 EVENTS = "digitaltwins/read digitaltwins/relationships/read models/read"
+TWINS = "digitaltwins/read"
 ALSO = {
     ("GET", "/eventroutes/some/deadletters"): EVENTS,
     ("GET", "/events"): EVENTS,
     ("POST", "/events/try"): EVENTS,
     ("GET", "/changes"): EVENTS,
+    ("GET", "/derivations"): TWINS,
+    ("GET", "/derivations/some"): TWINS,
+    ("PUT", "/derivations/some"): TWINS,
 }
 """What operations need beside their own permission: what they show stands behind others too."""
 RESOURCE = "/.well-known/oauth-protected-resource"

@@ -15,10 +15,10 @@ from twinframe.graph.history.comparison import compare_documents, select_changes
 from twinframe.graph.history.graph_changes import EntityType, iterate_graph_changes
 from twinframe.graph.history.history import History, Range
 from twinframe.graph.history.versions import Version, iterate_versions
-from twinframe.graph.series.paths import parse_path
 from twinframe.model.clock import render_update_time
 from twinframe.model.ids import parse_relationship_id, parse_twin_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
+from twinframe.model.paths import parse_path
 from twinframe.storage.base import ChangeKind, EntityKey, GraphSession
 
 _MOST_SEARCHED: Final = 10_000

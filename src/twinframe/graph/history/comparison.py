@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from twinframe.graph.documents.relationships import NAME, TARGET
 from twinframe.graph.documents.twins import METADATA, MODEL, SOURCE_TIME
 from twinframe.graph.events.changes import is_same
 from twinframe.graph.events.event import ABSENT, find_value
-from twinframe.graph.series.paths import build_path
+from twinframe.model.paths import build_path, split_path
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _LINKS: Final = (NAME, TARGET)
@@ -64,16 +64,6 @@ def select_changes(changes: Iterable[PropertyChange], path: str) -> list[Propert
             if not is_same(before, after):
                 found.append(PropertyChange(path, before, after, change.source_time))
     return found
-
-
-def split_path(path: str) -> list[str]:
-    """Return the names of a path."""
-    return [name.replace("~1", "/").replace("~0", "~") for name in path.split("/")]
-
-
-def read_value(document: Mapping[str, Any] | None, names: Sequence[str]) -> Any:
-    """Return the value of a property, or `ABSENT`."""
-    return ABSENT if document is None else find_value(document, names)
 
 
 def _compare_links(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[PropertyChange]:

@@ -8,10 +8,11 @@ from typing import Final
 
 from twinframe.errors import InvalidArgument, LimitExceeded, TwinframeError
 from twinframe.errors.nearest import render_hint
-from twinframe.graph.series.paths import check_value, list_values, parse_path
+from twinframe.graph.series.paths import check_value, list_values
 from twinframe.model.ids import parse_component_name, parse_twin_id
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.moments import SECOND, parse_moment, render_moment
+from twinframe.model.paths import parse_path
 from twinframe.model.values import JsonValue
 from twinframe.storage.points import Points
 

@@ -1,4 +1,4 @@
-"""Paths of series: names joined by `/`, as JSON pointers without the first slash."""
+"""The values of a document that can be points, with their paths."""
 
 from __future__ import annotations
 
@@ -6,32 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from twinframe.errors import InvalidArgument
+from twinframe.model.paths import build_path
 from twinframe.model.values import JsonValue
 from twinframe.storage.points import PointValue
 
-MAX_PATH_LENGTH: Final = 1024
 _MOST_DOUBLE: Final = 2**53
 _LONGEST: Final = 100
-
-
-def parse_path(text: str) -> str:
-    """Check a path and return it. Raises `InvalidArgument`."""
-    if not text or len(text) > MAX_PATH_LENGTH or not all(text.split("/")):
-        raise InvalidArgument(
-            f"The path {text[:_LONGEST]!a} is not one: names joined by /, such as temperature or "
-            f"thermostat/temperature, of at most {MAX_PATH_LENGTH} characters in all. A / inside "
-            "of a name is ~1, a ~ is ~0."
-        )
-    if not text.isprintable():
-        raise InvalidArgument(f"The path {text[:_LONGEST]!a} has characters that cannot be shown.")
-    return text
-
-
-def build_path(prefix: str, name: str) -> str:
-    """Return the path of a member below another path, which may be empty."""
-    if "~" in name or "/" in name:
-        name = name.replace("~", "~0").replace("/", "~1")
-    return f"{prefix}/{name}" if prefix else name
 
 
 def list_values(document: Mapping[str, JsonValue], prefix: str) -> Iterator[tuple[str, JsonValue]]:

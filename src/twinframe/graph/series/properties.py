@@ -11,12 +11,12 @@ import orjson
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.events.changes import is_same
 from twinframe.graph.events.event import ABSENT, find_value
-from twinframe.graph.history.comparison import split_path
 from twinframe.graph.history.documents import read_document
 from twinframe.graph.history.history import History, Range
 from twinframe.graph.history.versions import iterate_versions
 from twinframe.graph.series.questions import Asked
 from twinframe.model.pages import Page, PageRequest
+from twinframe.model.paths import split_path
 from twinframe.storage.base import ChangeKind, GraphSession
 from twinframe.storage.points import Buckets, PointValue, SeriesKey, Window
 

@@ -20,7 +20,7 @@ from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelView
 from twinframe.graph.series.keeping import KeptModels, find_refused
 from twinframe.graph.series.lines import LineLimits, ParsedLines, Times, check_ahead, parse_lines
-from twinframe.graph.series.paths import check_value, list_values, parse_path
+from twinframe.graph.series.paths import check_value, list_values
 from twinframe.graph.series.properties import PropertySeries
 from twinframe.graph.series.questions import Asked, SeriesQuestion, parse_question
 from twinframe.graph.series.runner import PointRunner
@@ -28,6 +28,7 @@ from twinframe.model.ids import parse_twin_id
 from twinframe.model.json import JsonLimits
 from twinframe.model.moments import parse_moment
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
+from twinframe.model.paths import parse_path
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession
 from twinframe.storage.points import Buckets, Points, PointValue, Window

@@ -23,10 +23,11 @@ from twinframe.errors import (
 )
 from twinframe.graph.history import changes as changes_module
 from twinframe.graph.history.changes import HistoryQuestion
-from twinframe.graph.history.comparison import compare_documents, select_changes, split_path
+from twinframe.graph.history.comparison import compare_documents, select_changes
 from twinframe.graph.history.graph_changes import EntityType
 from twinframe.model.clock import render_update_time
 from twinframe.model.pages import PageRequest
+from twinframe.model.paths import split_path
 from twinframe.settings import Settings
 from twinframe.testing.contracts.base import reading, run
 from twinframe.testing.factories import ROOM, build_interface
