@@ -134,11 +134,20 @@ class _Page:
 class DigestBuilder:
     """Builds digests of one state of a graph; `focus` leaves out what is not near those models.
 
+    `history` is a sentence on how far back it goes.
+
     `focus` has model ids or names; the caller handles unknown ones.
     """
 
-    def __init__(self, outlines: Outlines, counts: Counts, focus: frozenset[str] = frozenset()):
+    def __init__(
+        self,
+        outlines: Outlines,
+        counts: Counts,
+        focus: frozenset[str] = frozenset(),
+        history: str = "",
+    ) -> None:
         self._outlines = outlines
+        self._history = f"\n{history}" if history else ""
         self._counts = counts
         self._totals = _sum_subtypes(outlines, counts.twins)
         self._populated = _list_populated(outlines, counts.twins)
@@ -190,7 +199,7 @@ class DigestBuilder:
         return (
             f"{sum(self._counts.twins.values())} twins of {used} interfaces "
             f"({len(self._outlines.interfaces)} stored), {relationships} relationships.\n{_GUIDE}"
-            f"{self._render_ids()}"
+            f"{self._render_ids()}{self._history}"
         )
 
     def _render_ids(self) -> str:

@@ -28,6 +28,13 @@ READS: dict[str, dict[str, Any]] = {
     "search_digital_twins": {"search_text": "room"},
     "list_relationships": {"twin_id": "room-1"},
     "get_relationship": {"source_id": "room-1", "relationship_id": "watch"},
+    "list_changes": {"twin_id": "room-1"},
+    "compare_states": {"start": "0"},
+    "summarize_series": {
+        "twin_id": "room-1",
+        "path": "temperature",
+        "start": "2024-01-31T12:00:00Z",
+    },
     "list_models": {},
     "get_model": {"model_id": ROOM},
     "search_models": {"search_text": "room"},
@@ -294,7 +301,7 @@ def test_null_is_not_given(assistant: Assistant) -> None:
 def test_a_defect_is_told_by_a_reference_alone(
     assistant: Assistant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fail(_self: object, _id: str) -> None:
+    async def fail(_self: object, _id: str, _as_of: int | None) -> None:
         raise KeyError("secret internals")
 
     monkeypatch.setattr(type(assistant.world.graph.twins), "read_twin", fail)

@@ -22,6 +22,7 @@ NAMED_BY_THE_SPECIFICATION = [
     *("get_digital_twin", "search_digital_twins", "create_or_replace_digital_twin"),
     *("update_digital_twin", "delete_digital_twin", "list_relationships", "get_relationship"),
     *("create_or_replace_relationship", "update_relationship", "delete_relationship"),
+    *("list_changes", "compare_states", "summarize_series"),
     *("query_digital_twins", "describe_graph", "explore_neighborhood", "explain_query"),
 ]
 WORDS_A_MODEL_MUST_NOT_NEED = ("CRUD", "upsert", "RFC")

@@ -60,6 +60,22 @@ class History:
     def __init__(self, context: GraphContext) -> None:
         self._context = context
 
+    async def read_start(self) -> tuple[int, int | None] | None:
+        """Return the first position whose state can be shown, and the moment of the first change.
+
+        The moment is None where there is no change yet; None says that no history is kept.
+        """
+
+        def read(session: GraphSession) -> tuple[int, int | None] | None:
+            if not session.keeps_history or not self._context.settings.history.enabled:
+                return None
+            with session.snapshot():
+                first = self._read_first(session)
+                found = session.read_moment(max(first, 1))
+                return first, None if found is None else found[1]
+
+        return await self._context.runner.read(read)
+
     async def find_position(self, text: str) -> int:
         """Return the position of the last event at a moment, or that which the text names.
 

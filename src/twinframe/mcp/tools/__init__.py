@@ -6,10 +6,18 @@ from typing import Any, Final
 
 from twinframe.mcp.tool import Tool
 from twinframe.mcp.tools.exploring import EXPLORING
+from twinframe.mcp.tools.history import HISTORY
 from twinframe.mcp.tools.models import MODELS
 from twinframe.mcp.tools.querying import QUERYING
 from twinframe.mcp.tools.relationships import RELATIONSHIPS
 from twinframe.mcp.tools.twins import TWINS
 
-TOOLS: Final[tuple[Tool[Any], ...]] = (*EXPLORING, *QUERYING, *TWINS, *RELATIONSHIPS, *MODELS)
+TOOLS: Final[tuple[Tool[Any], ...]] = (
+    *EXPLORING,
+    *QUERYING,
+    *TWINS,
+    *RELATIONSHIPS,
+    *HISTORY,
+    *MODELS,
+)
 """All of them in the order of listing, which begins with the tools to start with."""

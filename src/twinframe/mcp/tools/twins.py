@@ -133,12 +133,17 @@ class GetDigitalTwin(Arguments):
     """Arguments of `get_digital_twin`."""
 
     twin_id: TwinId
+    as_of: Annotated[
+        str | None, Field(description="As it was then: 2026-03-01T14:05:00Z, or a position")
+    ] = None
     full_values: FullValues = False
 
 
 async def get_digital_twin(box: Toolbox, given: GetDigitalTwin) -> Answer:
-    """The twin's document."""
-    stored = await box.graph.twins.read_twin(given.twin_id)
+    """The twin's document, now or at a moment."""
+    graph = box.graph
+    position = None if given.as_of is None else await graph.history.find_position(given.as_of)
+    stored = await graph.twins.read_twin(given.twin_id, position)
     budget = box.open_budget(1, full=given.full_values)
     twin = budget.cut(orjson.loads(stored.body))
     return Answer(add_notes({"twin": twin, "etag": stored.etag}, [], budget.shortening.paths))
