@@ -33,6 +33,7 @@ from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
 from twinframe.graph.transfer.jobs.runner import JobRunner, RunApart
 from twinframe.graph.transfer.locations.locations import JobLocations, build_locations
+from twinframe.graph.transfer.tables import TableExport
 from twinframe.graph.twins.bulk import Bulk
 from twinframe.graph.twins.observation import Observation
 from twinframe.graph.twins.relationships import Relationships
@@ -103,6 +104,7 @@ class Graph:
         self.changes = Changes(context)
         self.bulk = Bulk(context)
         self.portable = Portable(context)
+        self.tables = TableExport(context, self.history)
         self.transactions = Transactions(context)
         point_runner = None if points is None else PointRunner(points)
         if point_runner is not None:

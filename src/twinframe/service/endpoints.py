@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from twinframe.errors import ErrorDetail, PluginError, SettingsError
+from twinframe.errors import ErrorDetail, InvalidArgument, PluginError, SettingsError
+from twinframe.errors.masking import mask_secrets
 from twinframe.errors.nearest import find_nearest
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
 from twinframe.graph.events.recorder import build_source
@@ -21,6 +22,7 @@ from twinframe.settings import Section
 from twinframe.settings.shape import read_keys, render_key, render_type
 
 _ROOT: Final = ("Events", "Endpoints")
+_TABLES: Final = "parquet"
 _OWN: Final = ("Type", "Form", "Hosted")
 """Keys that every endpoint has, whatever its type."""
 
@@ -41,6 +43,26 @@ def build_endpoints(installation: Installation) -> Endpoints:
     if problems:
         raise SettingsError(" ".join(one.message for one in problems), details=tuple(problems))
     return Endpoints(found)
+
+
+def build_table_sink(installation: Installation, location: str) -> TableSink:
+    """Build a sink for tables at a location. Raises `PluginError`, `InvalidArgument`."""
+    plugin = installation.load_event_sink(_TABLES)
+    model = read_section_class(plugin) or Section
+    try:
+        section = model.model_validate({"Location": location})
+    except ValidationError as error:
+        message = error.errors(include_url=False, include_input=False)[0]["msg"]
+        raise InvalidArgument(
+            f"{mask_secrets(location)!a}: {message.removeprefix('Value error, ')}."
+        ) from None
+    return plugin.build(
+        "twinframe_event_sink",
+        TableSink,  # type: ignore[type-abstract]  # only for isinstance
+        settings=section,
+        name="export",
+        source=build_source(installation.settings),
+    )
 
 
 def _build_endpoint(

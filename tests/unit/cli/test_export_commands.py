@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,38 @@ def test_an_export_that_fails_leaves_what_was_there(shell: Shell, tmp_path: Path
     out = tmp_path / "absent" / "out"
     assert shell.run("export", str(out)).exit_code == 1
     assert not out.parent.exists()
+
+
+def test_the_history_is_exported_to_files(shell: Shell, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install twinframe-events-parquet")
+    assert shell.run("import", "-", stdin=build_lines()).exit_code == 0
+    target = tmp_path / "tables"
+    for _ in range(2):  # the second time it replaces its files
+        done = shell.run("history", "export", "--to", str(target))
+        assert (done.exit_code, "Exported 4 rows" in done.output) == (0, True), done.output
+    files = sorted(
+        str(path.relative_to(target).parent.parent) for path in target.rglob("*.parquet")
+    )
+    assert files == [
+        "AdtPropertyEvents",
+        "AdtRelationshipLifeCycleEvents",
+        "AdtTwinLifeCycleEvents",
+    ]
+    (path,) = target.glob("AdtTwinLifeCycleEvents/*/*.parquet")
+    assert parquet.ParquetFile(path).read(["TwinId"]).to_pydict() == {"TwinId": ["a", "b"]}
+    late = shell.run("history", "export", "--to", str(target), "--from", "2999-01-01T00:00:00Z")
+    assert (late.exit_code, "in the future" in late.output) == (1, True), late.output
+    bad = shell.run("history", "export", "--to", "s33://bucket/tables")
+    assert (bad.exit_code, "did you mean s3://" in bad.output) == (1, True), bad.output
+
+
+def test_who_exports_history_without_the_plugin_is_told_what_to_install(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find(group: str) -> Any:
+        return () if group == "twinframe.event_sink" else entry_points(group=group)
+
+    monkeypatch.setattr("twinframe.hooks.drivers.entry_points", find)
+    missing = shell.run("history", "export", "--to", str(tmp_path / "tables"))
+    assert missing.exit_code == 1
+    assert "twinframe-events-parquet" in missing.output, missing.output
