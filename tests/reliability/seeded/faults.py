@@ -301,6 +301,49 @@ def grant_all_memory(module: Any) -> None:
     module.MemoryAccount.has_room = lambda self, part, size: True
 
 
+def acknowledge_points_early(module: Any) -> None:
+    """Points are acknowledged at once, and written with those of 100 ms later."""
+    store = module.FilePointStore
+    write = store.write
+
+    def keep(self: Any, points: Any) -> None:
+        late = self.__dict__.setdefault("late", [])
+        if late and time.monotonic() - late[0][0] > 0.1:
+            for _, each in late:
+                write(self, each)
+            late.clear()
+        late.append((time.monotonic(), points))
+
+    store.write = keep
+
+
+def retire_points_early(module: Any) -> None:
+    """Upkeep counts one day less than is to be kept."""
+    find = module.find_first_day
+    module.find_first_day = lambda settings, now: find(settings, now) + 1
+
+
+def delete_fresh_first(module: Any) -> None:
+    """Compaction deletes its sources, and makes blocks of what it has in memory."""
+
+    def drain(writes: Any, ranks: Any) -> None:
+        rows = module._list_rows(ranks)
+        with writes.reading() as connection:
+            drained = module.merge_columns(module.read_fresh(connection, rows[0], rows[-1]))
+        with writes.transaction() as connection:
+            module._check_there(connection, rows)
+            module.delete_fresh(connection, rows)
+        for group in module._split_groups(drained):
+            module._write_group(writes, [], group)
+
+    module.drain_ranks = drain
+
+
+def read_in_many_states(module: Any) -> None:
+    """A read of points has no transaction."""
+    module.PointsFile.reading = lambda self, connection: self.guarding()
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "acknowledge-before-commit": (("twinframe_storage_sqlite.writing", acknowledge_before_commit),),
     "ignore-etags": (("twinframe.model.etags", ignore_etags),),
@@ -340,4 +383,8 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "crash-on-odd-ids": (("twinframe.model.ids", crash_on_odd_ids),),
     "no-account": (("twinframe.runtime.memory", grant_all_memory),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),
+    "points-acknowledged-early": (("twinframe_points.store", acknowledge_points_early),),
+    "points-retired-early": (("twinframe_points.retention", retire_points_early),),
+    "fresh-points-deleted-first": (("twinframe_points.compaction", delete_fresh_first),),
+    "points-read-in-many-states": (("twinframe_points.file", read_in_many_states),),
 }
