@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import getpass
 import json
-import os
-import shutil
-import socket
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -16,50 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.server import Server, free_port
+from tests.e2e.mosquitto import Mosquitto
+from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.waiting import PATIENCE
 
 paho = pytest.importorskip("paho.mqtt.client", reason="needs pip install twinframe-events-mqtt")
 
 WRITES = 40
-
-
-class Mosquitto:
-    """A broker on a free port that keeps what its subscribers miss."""
-
-    def __init__(self, folder: Path) -> None:
-        program = shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin")
-        if program is None:
-            pytest.skip("needs Mosquitto: apt install mosquitto")
-        self.port = free_port()
-        config = folder / "mosquitto.conf"
-        config.write_text(
-            f"user {getpass.getuser()}\nlistener {self.port} 127.0.0.1\nallow_anonymous true\n"
-        )
-        self._command = [program, "-c", str(config)]
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it and wait until it listens."""
-        silent = subprocess.DEVNULL
-        self._process = subprocess.Popen(self._command, stdout=silent, stderr=silent)
-        end = time.monotonic() + 120
-        while time.monotonic() < end:
-            with (
-                contextlib.suppress(OSError),
-                socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE),
-            ):
-                return
-            time.sleep(0.02)
-        raise AssertionError("Mosquitto does not listen")
-
-    def kill(self) -> None:
-        """Kill it."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait(120)
-            self._process = None
 
 
 class Subscriber:

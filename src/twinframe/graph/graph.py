@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from twinframe.graph.background.indexes import IndexKind
 from twinframe.graph.background.runner import BackgroundTask
@@ -49,6 +50,8 @@ from twinframe.storage.indexes import IndexUpkeep
 from twinframe.storage.points import PointStore
 from twinframe.storage.triples import TripleSupport
 
+BuildIngestion: TypeAlias = Callable[[GraphContext, Series, Instruments | None], BackgroundTask]
+
 _HOSTED_IDLE_SECONDS: Final = 10.0
 """Seconds after which an idle delivery of a hosted graph ends, so that the graph can be closed."""
 
@@ -77,6 +80,7 @@ class Graph:
         index_upkeep: IndexUpkeep | None = None,
         run_apart: RunApart | None = None,
         points: PointStore | None = None,
+        ingest: BuildIngestion | None = None,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
@@ -87,6 +91,7 @@ class Graph:
         write; None: those that the settings allow to the service's own graph. `memory` is what the
         worker may hold for all its graphs. `index_upkeep` is the store's, if it has that ability.
         `run_apart` runs long jobs in processes of their own. `points` are kept there, if at all.
+        `ingest` makes the background task that takes in messages of sources, if there are any.
         """
         clock = build_steady_clock(clock)
         write_clock = WriteClock(clock)
@@ -133,6 +138,7 @@ class Graph:
             deriving,
             *([IndexKind(context, index_upkeep)] if index_upkeep is not None else []),
             *([PointKind(point_runner)] if point_runner is not None else []),
+            *([ingest(context, self.series, instruments)] if ingest is not None else []),
         )
         self.queries = Queries(context, engine, scratch, instruments)
         if engine is not None:

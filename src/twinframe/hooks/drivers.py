@@ -66,6 +66,15 @@ EVENT_SINK = Seam(
     },
 )
 
+SOURCE = Seam(
+    "twinframe.source",
+    "source",
+    "twinframe_source",
+    {
+        "mqtt": "twinframe-events-mqtt",
+    },
+)
+
 SITE = Seam("twinframe.plugin", "site", "twinframe_routes", {"explorer": "twinframe-explorer"})
 
 PROJECTION = Seam(
@@ -82,7 +91,16 @@ POINT_STORE = Seam(
     {"points": "twinframe-points"},
 )
 
-SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE, EVENT_SINK, SITE, PROJECTION, POINT_STORE)
+SEAMS = (
+    STORAGE,
+    PERMISSION_PROVIDER,
+    RESOURCE_TYPE,
+    EVENT_SINK,
+    SOURCE,
+    SITE,
+    PROJECTION,
+    POINT_STORE,
+)
 
 T = TypeVar("T")
 

@@ -20,6 +20,7 @@ from twinframe.hooks.drivers import (
     PROJECTION,
     RESOURCE_TYPE,
     SITE,
+    SOURCE,
     STORAGE,
     Plugin,
     Seam,
@@ -216,6 +217,10 @@ class Installation:
     def load_event_sink(self, kind: str) -> Plugin:
         """Load the plugin of event sinks of this type. Raises `PluginError`."""
         return self._load(EVENT_SINK, kind)
+
+    def load_source(self, kind: str) -> Plugin:
+        """Load the plugin of sources of this type. Raises `PluginError`."""
+        return self._load(SOURCE, kind)
 
     def _load(self, seam: Seam, name: str) -> Plugin:
         # PERF: searching all distributions takes 3 ms, which each hosted graph would pay.

@@ -15,6 +15,7 @@ from twinframe.hooks.drivers import (
     PROJECTION,
     RESOURCE_TYPE,
     SITE,
+    SOURCE,
     STORAGE,
     Plugin,
     Seam,
@@ -61,10 +62,13 @@ def build_plugin_sections(manager: pluggy.PluginManager) -> dict[str, PluginSect
 def build_section_path(plugin: Plugin) -> KeyPath:
     """Return the key path of a plugin's own section: `("Storage", "Sqlite")`, `("Explorer",)`.
 
-    That of an event sink is under the name of each endpoint of its type, here `<webhook>`.
+    That of an event sink is under the name of each endpoint of its type, here `<webhook>`; that of
+    a source likewise.
     """
     if plugin.info.group == EVENT_SINK.group:
         return "Events", "Endpoints", f"<{plugin.info.name}>"
+    if plugin.info.group == SOURCE.group:
+        return "Ingestion", "Sources", f"<{plugin.info.name}>"
     for section, (seam, suffix, _choose) in _SLOTS.items():
         if seam.group == plugin.info.group:
             name = render_section_name(plugin.info.name, suffix)

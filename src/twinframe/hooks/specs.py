@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from twinframe.hooks.event_sinks.base import Sink
     from twinframe.hooks.resource_types.base import ResourceType
     from twinframe.hooks.sites import ServiceFacts, Site
+    from twinframe.hooks.sources.base import MessageSource
     from twinframe.query.engine import QueryEngine
     from twinframe.runtime.diagnosis.findings import Finding
     from twinframe.settings import AuthorizationSettings, Section
@@ -100,6 +101,11 @@ def twinframe_event_sink(settings: Section, name: str, source: str) -> Sink | No
 
     `source` is the host name in the service's events, for endpoints that require the sender's name.
     """
+
+
+@hookspec(firstresult=True)
+def twinframe_source(settings: Section, name: str) -> MessageSource | None:
+    """The source of messages `name`, not yet opened. `settings` is the plugin's section."""
 
 
 @hookspec

@@ -12,6 +12,7 @@ from twinframe.errors import StorageError
 from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundService
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
+from twinframe.graph.graph import BuildIngestion
 from twinframe.hooks.installation import (
     Installation,
     build_installation,
@@ -30,7 +31,7 @@ from twinframe.runtime.memory import MemoryAccount
 from twinframe.service.access import build_access, build_rates
 from twinframe.service.assistants import build_hosted_service, build_service, list_resources
 from twinframe.service.endpoints import build_endpoints
-from twinframe.service.features import CONTROL, HOSTING, load_part
+from twinframe.service.features import CONTROL, HOSTING, INGESTION, load_part
 from twinframe.service.instruments import InstrumentService
 from twinframe.service.job_process import JobProcess
 from twinframe.service.logs import LogService, configure_logging
@@ -107,7 +108,12 @@ def _build(
     gate = None if access is None else access.gate
     endpoints = build_endpoints(installation)
     jobs = JobProcess(installation.configuration) if store.store.traits.shared else None
-    graph = build_graph(installation, store, told, endpoints, memory=memory, jobs=jobs)
+    ingest: BuildIngestion | None = None
+    if settings.ingestion.sources and routes is ROUTES:
+        ingest = load_part(INGESTION).build_ingestion(installation)
+    graph = build_graph(
+        installation, store, told, endpoints, memory=memory, jobs=jobs, ingest=ingest
+    )
     background = BackgroundService(store.runner, graph.background_tasks, settings)
     assistants = None
     if mcp is not None:
@@ -170,11 +176,13 @@ def build_graph(
     graph: str = "",
     memory: MemoryAccount | None = None,
     jobs: JobProcess | None = None,
+    ingest: BuildIngestion | None = None,
 ) -> Graph:
     """Build the use cases over a store, with the query engine that its plugin offers for it.
 
     `graph` is the name of the stored graph; empty is the service's own. `memory` is the account of
-    this process; None makes one with all the memory of the service. `jobs` runs long jobs.
+    this process; None makes one with all the memory of the service. `jobs` runs long jobs,
+    `ingest` makes the task that takes in messages.
     """
     memory = memory or build_account(installation.settings, workers=1)
     service.store.memory = memory
@@ -192,6 +200,7 @@ def build_graph(
         index_upkeep=find_index_upkeep(service.store),
         run_apart=None if jobs is None else jobs.run,
         points=installation.build_point_store(service.store),
+        ingest=ingest,
     )
 
 

@@ -40,6 +40,7 @@ from twinframe.runtime.diagnosis.machine import (
 )
 from twinframe.runtime.diagnosis.secrecy import check_certificate, check_private_file, check_secret
 from twinframe.service.endpoints import build_endpoints
+from twinframe.service.features import INGESTION, load_part
 from twinframe.service.instruments import build_traces
 from twinframe.service.memory import check_memory
 from twinframe.service.preflight import NOT_HOSTED, check_bind, find_problems, list_warnings
@@ -71,6 +72,8 @@ def examine(
     yield from _check_secrets(settings, config)
     yield from _check_directories(settings)
     yield from _check_keys_file(settings.authentication)
+    if settings.ingestion.sources:
+        yield from load_part(INGESTION).check_sources(installation, network=network)
     if network:
         yield from _check_issuer(settings)
         yield from _check_traces(settings)

@@ -14,6 +14,7 @@ from twinframe.settings import Settings
 
 CONTROL: Final = "twinframe.service.control"
 HOSTING: Final = "twinframe.control.hosting.service"
+INGESTION: Final = "twinframe.service.ingestion"
 TOKENS: Final = "twinframe.access.authentication.build"
 
 
@@ -28,6 +29,8 @@ def load_features(settings: Settings) -> None:
         load_part(CONTROL)
     if settings.hosting.enabled:
         load_part(HOSTING)
+    if settings.ingestion.sources:
+        load_part(INGESTION)
 
 
 def load_part(name: str) -> ModuleType:

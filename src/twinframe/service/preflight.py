@@ -22,7 +22,7 @@ from twinframe.http.routes import ROUTES
 from twinframe.http.server.side_listener import open_socket
 from twinframe.service.access import check_access
 from twinframe.service.endpoints import build_endpoints
-from twinframe.service.features import CONTROL, HOSTING, load_part
+from twinframe.service.features import CONTROL, HOSTING, INGESTION, load_part
 from twinframe.service.sites import build_sites
 from twinframe.settings import LOOPBACK_BINDS, ServerSettings, Settings, TlsSettings
 
@@ -59,6 +59,7 @@ def find_refusals(
         lambda: _check_hosting(installation),
         installation.build_permission_provider,
         lambda: build_endpoints(installation),
+        lambda: _check_sources(installation),
         lambda: build_sites(installation),
     ]
     if everything:
@@ -73,6 +74,11 @@ def find_refusals(
 def _check_hosting(installation: Installation) -> None:
     if installation.settings.hosting.enabled:
         load_part(HOSTING).check_hosting(installation)
+
+
+def _check_sources(installation: Installation) -> None:
+    if installation.settings.ingestion.sources:
+        load_part(INGESTION).build_sources(installation)
 
 
 def _list_failures(checks: Iterable[Callable[[], object]]) -> Iterator[Refusal]:

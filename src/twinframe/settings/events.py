@@ -77,23 +77,25 @@ class EventsSettings(Section):
     @field_validator("endpoints", mode="before")
     @classmethod
     def _render_values(cls, value: Any) -> Any:
-        """Convert values of a JSON file, which may be numbers and lists; the endpoint's plugin
-        parses each.
-        """
-        if not isinstance(value, dict):
-            return value
-        return {
-            name: {key: _render_value(item) for key, item in keys.items()}
-            if isinstance(keys, dict)
-            else keys
-            for name, keys in value.items()
-        }
+        return render_values(value)
 
     @model_validator(mode="after")
     def _check_bytes(self) -> EventsSettings:
         if self.undelivered_bytes < self.keep_bytes:
             raise ValueError("UndeliveredBytes must not be below KeepBytes")
         return self
+
+
+def render_values(value: Any) -> Any:
+    """Convert values of a JSON file, which may be numbers and lists; the plugin parses each."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: {key: _render_value(item) for key, item in keys.items()}
+        if isinstance(keys, dict)
+        else keys
+        for name, keys in value.items()
+    }
 
 
 def _render_value(value: Any) -> Any:

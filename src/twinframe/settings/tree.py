@@ -18,6 +18,7 @@ from twinframe.settings.control import ControlSettings, HostingSettings, Resourc
 from twinframe.settings.derivations import DerivationsSettings
 from twinframe.settings.events import EventsSettings
 from twinframe.settings.history import HistorySettings
+from twinframe.settings.ingestion import IngestionSettings
 from twinframe.settings.jobs import JobsSettings
 from twinframe.settings.operations import (
     MetricsSettings,
@@ -474,6 +475,7 @@ class Settings(Section):
     events: EventsSettings = EventsSettings()
     history: HistorySettings = HistorySettings()
     derivations: DerivationsSettings = DerivationsSettings()
+    ingestion: IngestionSettings = IngestionSettings()
     metrics: MetricsSettings = MetricsSettings()
     traces: TracesSettings = TracesSettings()
     rate_limits: RateLimitSettings = RateLimitSettings()

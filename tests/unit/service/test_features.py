@@ -15,6 +15,11 @@ _TOKENS = {
     "Authentication__Authority": "https://issuer.example",
     "Authentication__Audience": "api",
 }
+_SOURCE = {
+    "Ingestion__Sources__s__Type": "mqtt",
+    "Ingestion__Sources__s__Host": "broker.example",
+    "Ingestion__Sources__s__Mappings": '[{"topic": "{twin}", "properties": "payload"}]',
+}
 _SERVE = """
 import gc, sys
 from twinframe.hooks.installation import load_installation
@@ -55,6 +60,7 @@ def test_a_service_imports_nothing_of_what_is_off(code: str, tmp_path: Path) -> 
     assert "twinframe_storage_sqlite.plugin" in modules
     assert not modules & {
         "cryptography",
+        "jmespath",
         "jwt",
         "opentelemetry",
         "prometheus_client",
@@ -71,6 +77,7 @@ def test_a_service_imports_nothing_of_what_is_off(code: str, tmp_path: Path) -> 
     ("environment", "module"),
     [
         (_TOKENS, "twinframe.access.authentication.build"),
+        (_SOURCE, "twinframe.service.ingestion"),
         ({"Hosting__Enabled": "true"}, "twinframe.control.hosting.service"),
         ({"Control__Enabled": "true", **_TOKENS}, "twinframe.service.control"),
     ],

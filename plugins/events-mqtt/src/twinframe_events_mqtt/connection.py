@@ -18,7 +18,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from twinframe.hooks.event_sinks.base import STRUCTURED, DeliveryFailed, DeliveryRefused
 from twinframe.hooks.event_sinks.trust import build_trust
-from twinframe_events_mqtt.settings import MqttSettings
+from twinframe_events_mqtt.settings import BrokerSettings, MqttSettings
 
 _REFUSALS: Final = frozenset({0x90, 0x95, 0x99})
 """Reason codes that a retry cannot mend: topic name, packet size, payload format."""
@@ -38,7 +38,7 @@ class MqttConnection:
     async def begin(self) -> None:
         """Connect. Raises `DeliveryFailed`."""
         settings = self._settings
-        port = settings.port or (8883 if settings.tls else 1883)
+        port = find_port(settings)
         self._client.connect_async(settings.host, port, settings.keepalive, clean_start=True)
         self._client.loop_start()
         try:
@@ -142,24 +142,39 @@ class MqttConnection:
 
     def _build_client(self) -> paho.Client:
         settings = self._settings
-        client = paho.Client(
-            CallbackAPIVersion.VERSION2,
-            client_id=f"{settings.client_id or 'twinframe'}-{uuid.uuid4().hex[:12]}",
-            protocol=MQTTProtocolVersion.MQTTv5,
-            reconnect_on_failure=False,
-        )
-        client.connect_timeout = settings.timeout
-        if settings.username:
-            client.username_pw_set(settings.username, settings.password.get_secret_value())
-        if settings.tls:
-            client.tls_set_context(
-                build_trust(settings.certificate_authority, settings.certificate, settings.key)
-            )
+        name = f"{settings.client_id or 'twinframe'}-{uuid.uuid4().hex[:12]}"
+        client = build_client(settings, name, settings.timeout)
         client.on_connect = self._on_connect
         client.on_connect_fail = self._on_connect_fail
         client.on_publish = self._on_publish
         client.on_disconnect = self._on_disconnect
         return client
+
+
+def build_client(
+    settings: BrokerSettings, client_id: str, timeout: float, *, manual_ack: bool = False
+) -> paho.Client:
+    """Build a client that connects once. Raises `DeliveryFailed` for files of TLS."""
+    client = paho.Client(
+        CallbackAPIVersion.VERSION2,
+        client_id=client_id,
+        protocol=MQTTProtocolVersion.MQTTv5,
+        reconnect_on_failure=False,
+        manual_ack=manual_ack,
+    )
+    client.connect_timeout = timeout
+    if settings.username:
+        client.username_pw_set(settings.username, settings.password.get_secret_value())
+    if settings.tls:
+        client.tls_set_context(
+            build_trust(settings.certificate_authority, settings.certificate, settings.key)
+        )
+    return client
+
+
+def find_port(settings: BrokerSettings) -> int:
+    """Return the port of the broker."""
+    return settings.port or (8883 if settings.tls else 1883)
 
 
 def _build_properties() -> Properties:

@@ -1,4 +1,4 @@
-"""The settings of an MQTT endpoint."""
+"""The settings of an MQTT endpoint, and of an MQTT source."""
 
 from __future__ import annotations
 
@@ -13,17 +13,12 @@ SPECIAL: Final = "/+#"
 """Characters with a special meaning in an MQTT topic."""
 
 
-class MqttSettings(Section):
-    """An MQTT 5 broker that takes events."""
+class BrokerSettings(Section):
+    """An MQTT 5 broker, and how to connect to it."""
 
     host: str = Field(description="Host name of the broker.")
     port: Annotated[int, Field(ge=0, le=65535)] = Field(
         default=0, description="Its port; 0 is 8883 with TLS and 1883 without."
-    )
-    topic: str = Field(
-        default="twinframe/{type}/{key}",
-        description="Topic of an event, with `{type}`, `{key}` (the twin's id), `{subject}` and "
-        "`{source}`. Their values are percent-encoded where they would end a level.",
     )
     tls: bool = Field(default=True, description="Encrypt the connection and check the broker.")
     certificate_authority: str = Field(
@@ -35,6 +30,25 @@ class MqttSettings(Section):
     key: str = Field(default="", description="PEM file of its private key.")
     username: str = Field(default="", description="User name at the broker.")
     password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    keepalive: Annotated[int, Field(ge=5, le=3600)] = Field(
+        default=30, description="Seconds after which a silent connection is checked."
+    )
+
+    @model_validator(mode="after")
+    def _check_pairs(self) -> Self:
+        if bool(self.certificate) != bool(self.key):
+            raise ValueError("Certificate and Key must be set together")
+        return self
+
+
+class MqttSettings(BrokerSettings):
+    """An MQTT 5 broker that takes events."""
+
+    topic: str = Field(
+        default="twinframe/{type}/{key}",
+        description="Topic of an event, with `{type}`, `{key}` (the twin's id), `{subject}` and "
+        "`{source}`. Their values are percent-encoded where they would end a level.",
+    )
     client_id: str = Field(
         default="", description="Beginning of the client id. Each worker has an id of its own."
     )
@@ -43,9 +57,6 @@ class MqttSettings(Section):
     )
     retain: bool = Field(
         default=False, description="Let the broker keep the last event of each topic."
-    )
-    keepalive: Annotated[int, Field(ge=5, le=3600)] = Field(
-        default=30, description="Seconds after which a silent connection is checked."
     )
     timeout: Seconds = Field(
         default=15.0, description="Seconds for the broker to answer or to take an event."
@@ -61,8 +72,31 @@ class MqttSettings(Section):
     def _read_qos(cls, value: object) -> object:
         return int(value) if isinstance(value, str) and value in ("0", "1", "2") else value
 
-    @model_validator(mode="after")
-    def _check_pairs(self) -> Self:
-        if bool(self.certificate) != bool(self.key):
-            raise ValueError("Certificate and Key must be set together")
-        return self
+
+class MqttSourceSettings(BrokerSettings):
+    """An MQTT 5 broker whose messages are taken in."""
+
+    client_id: str = Field(
+        default="",
+        description="Client id, under which the broker keeps messages while the service is away. "
+        "Empty: one of the graph and the source.",
+    )
+    qos: Literal[0, 1] = Field(
+        default=1,
+        description="Quality of service of the subscription. With 0, messages may be lost. A "
+        "message of 2 comes with 1: it may come twice.",
+    )
+    session_hours: Annotated[float, Field(ge=0, le=24 * 365)] = Field(
+        default=24.0 * 7,
+        description="Hours for which the broker keeps messages while the service is away.",
+    )
+    timeout: Seconds = Field(default=15.0, description="Seconds for the broker to answer.")
+
+    @field_validator("qos", mode="before")
+    @classmethod
+    def _read_qos(cls, value: object) -> object:
+        if str(value) == "2":
+            raise ValueError(
+                "must be 0 or 1: with 2 the broker forgets a message before it is stored here"
+            )
+        return int(value) if isinstance(value, str) and value in ("0", "1") else value

@@ -31,7 +31,7 @@ from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.paths import parse_path
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession
-from twinframe.storage.points import Buckets, Points, PointValue, Window
+from twinframe.storage.points import BEGINNING, Buckets, Points, PointValue, Window
 
 Point = tuple[int, PointValue | None]
 """A time and a value; None where a property was removed."""
@@ -78,6 +78,24 @@ class Series:
             JsonLimits(own.max_depth, own.max_keys),
         )
 
+    @property
+    def limits(self) -> LineLimits:
+        """The limits of what is parsed at once."""
+        return self._limits
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether telemetry is kept, of any model."""
+        return self._runner is not None
+
+    def read_times(self) -> Times:
+        """Return the times that points can have now."""
+        return (
+            Times(self._read_now(), BEGINNING)
+            if self._runner is None
+            else self._read_times(self._runner)
+        )
+
     async def write_lines(self, body: bytes) -> WrittenLines:
         """Store the points of a body of lines; each line is stored whole or refused.
 
@@ -87,13 +105,21 @@ class Series:
         runner = self._require()
         parse = partial(parse_lines, body, self._read_times(runner), self._limits)
         parsed: ParsedLines = await runner.parse(parse)
+        await self.write_parsed(parsed)
+        errors = [RefusedLine(line, *parsed.errors[line]) for line in sorted(parsed.errors)]
+        return WrittenLines(parsed.count - len(errors), len(parsed.lines), errors)
+
+    async def write_parsed(self, parsed: ParsedLines) -> None:
+        """Store points that were parsed; those of unknown senders become errors of their lines.
+
+        Errors: `Unsupported`, `StorageError`.
+        """
+        runner = self._require()
         refused = await find_refused(self._context, self._kept, parsed.senders)
         if refused:
             await runner.parse(partial(parsed.refuse, refused))
         if parsed.lines:
             await runner.write(parsed.points)
-        errors = [RefusedLine(line, *parsed.errors[line]) for line in sorted(parsed.errors)]
-        return WrittenLines(parsed.count - len(errors), len(parsed.lines), errors)
 
     async def keep(
         self,

@@ -38,6 +38,8 @@ class Level(StrEnum):
     DERIVED_BEHIND = "derived_behind_seconds"
     DERIVED_ERRORS = "derived_errors"
     DERIVATIONS_HALTED = "derivations_halted"
+    SOURCES_RUNNING = "sources_running"
+    SOURCES_FAILING = "sources_failing"
     MEMORY_REQUESTS = "memory_requests_bytes"
     MEMORY_WRITES = "memory_writes_bytes"
     MEMORY_QUERIES = "memory_queries_bytes"
@@ -118,6 +120,19 @@ class Write(NamedTuple):
     error: str
 
 
+class Ingested(NamedTuple):
+    """A batch of messages of a source that was taken in: messages by outcome, and what was written.
+
+    An outcome is `Stored`, `Stale` or the reason of a refusal.
+    """
+
+    source: str
+    outcomes: Mapping[str, int]
+    points: int
+    properties: int
+    seconds: float
+
+
 class Instruments:
     """Receives records; each method does nothing unless it is overridden.
 
@@ -140,6 +155,12 @@ class Instruments:
 
     def note_commit(self, commit: Commit) -> None:
         """Record a committed batch. Called in the writing thread."""
+
+    def note_ingested(self, ingested: Ingested) -> None:
+        """Record a batch of messages that was stored and acknowledged."""
+
+    def note_source_failure(self, source: str) -> None:
+        """Record that a source could not connect, or lost its connection."""
 
     def watch(self, gauged: Gauged) -> None:
         """Read its levels as long as another object holds it. Called in any thread."""
@@ -167,6 +188,14 @@ class InstrumentGroup(Instruments):
     def note_commit(self, commit: Commit) -> None:
         for member in self._members:
             member.note_commit(commit)
+
+    def note_ingested(self, ingested: Ingested) -> None:
+        for member in self._members:
+            member.note_ingested(ingested)
+
+    def note_source_failure(self, source: str) -> None:
+        for member in self._members:
+            member.note_source_failure(source)
 
     def watch(self, gauged: Gauged) -> None:
         for member in self._members:

@@ -1,7 +1,7 @@
 """Prometheus metrics of a worker, in files that all workers of a service share.
 
-SEC: labels have few values by construction: templates of routes, statuses, languages, engines, and
-a bounded number of hosted graphs. No value chosen by a client becomes one.
+SEC: labels have few values by construction: templates of routes, statuses, languages, engines,
+configured sources, and a bounded number of hosted graphs. No value chosen by a client becomes one.
 
 PERF: an observation is written to mapped memory, 1 to 2 us for each of its numbers; a request costs
 7 us in all, and nothing where metrics are off.
@@ -31,6 +31,7 @@ from twinframe.errors import ConfigurationError
 from twinframe.runtime.instruments.base import (
     Commit,
     Gauged,
+    Ingested,
     Instruments,
     Level,
     QueryRun,
@@ -173,6 +174,8 @@ _LEVELS: Final = {
     Level.DERIVED_BEHIND: "Seconds since the oldest change that derived values do not have yet",
     Level.DERIVED_ERRORS: "Derived values that could not be computed, ever",
     Level.DERIVATIONS_HALTED: "Derivations that are not followed, such as those of a cycle",
+    Level.SOURCES_RUNNING: "Sources of messages that run",
+    Level.SOURCES_FAILING: "Sources of messages that have no connection now",
     Level.GRAPHS_OPEN: "Hosted graphs that are open",
     Level.MEMORY_REQUESTS: "Bytes held for bodies of requests",
     Level.MEMORY_WRITES: "Bytes held for documents and patches that are worked on",
@@ -275,6 +278,19 @@ class Metrics(Instruments):
         self._commit_works = self._histogram(
             "commit_works", "Works that were committed together", _WORKS
         ).labels()
+        self._source_messages = self._counter(
+            "source_messages", "Messages of sources that were taken in", ["source", "outcome"]
+        )
+        self._source_values = self._counter(
+            "source_values", "Values that messages of sources wrote", ["source", "kind"]
+        )
+        self._source_seconds = self._histogram(
+            "source_batch_seconds", "Seconds from a batch of messages to its acknowledgement",
+            _SECONDS, ["source"],
+        )  # fmt: skip
+        self._source_failures = self._counter(
+            "source_failures", "Connections to sources that failed", ["source"]
+        )
         self._refusals = self._counter(
             "rate_limited", "Requests refused because their caller was too fast", ["kind"]
         )
@@ -349,6 +365,21 @@ class Metrics(Instruments):
         """Measure the batch."""
         self._commit_works.observe(commit.writes)
         self._commit_seconds.observe(commit.seconds)
+
+    def note_ingested(self, ingested: Ingested) -> None:
+        """Count the messages by outcome, and the values by kind."""
+        source = ingested.source
+        for outcome, count in ingested.outcomes.items():
+            if count:
+                self._source_messages.labels(source, outcome).inc(count)
+        for kind, count in (("point", ingested.points), ("property", ingested.properties)):
+            if count:
+                self._source_values.labels(source, kind).inc(count)
+        self._source_seconds.labels(source).observe(ingested.seconds)
+
+    def note_source_failure(self, source: str) -> None:
+        """Count it."""
+        self._source_failures.labels(source).inc()
 
     def note_refusal(self, kind: str) -> None:
         """Record that a caller exceeded its rate for this kind of operation."""

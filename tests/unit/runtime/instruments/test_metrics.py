@@ -18,7 +18,9 @@ from twinframe.runtime.instruments.metrics import Slot
 WORKER = """
 import json, sys
 from pathlib import Path
-from twinframe.runtime.instruments.base import Commit, Level, QueryRun, RouteStanding, Write
+from twinframe.runtime.instruments.base import (
+    Commit, Ingested, Level, QueryRun, RouteStanding, Write
+)
 from twinframe.runtime.instruments.metrics import Metrics
 
 metrics = Metrics(Path(sys.argv[1]), 2, "1.2.3")
@@ -53,6 +55,9 @@ for line in sys.stdin:
         case "commit":
             metrics.note_commit(Commit(*order[1:]))
             metrics.note_write(Write(1.0, order[4], None, ""))
+        case "ingested":
+            metrics.note_ingested(Ingested("s", {"Stored": order[1], "Stale": 0}, 3, 0, 0.02))
+            metrics.note_source_failure("s")
         case "refused":
             metrics.note_refusal(order[1])
         case "watch":
@@ -131,6 +136,7 @@ def test_counts_of_all_workers_are_one_number(workers: tuple[Worker, Worker]) ->
         worker.tell("query", "SqlQueryError")
         worker.tell("commit", 8, 1, 1.0, 0.02)
         worker.tell("refused", "query")
+        worker.tell("ingested", times)
     for found in (first.read(), second.read()):
         route = {"route": "/digitaltwins/{twin_id}", "method": "GET"}
         assert found[at("requests_total", **route, status="200")] == 5
@@ -145,6 +151,11 @@ def test_counts_of_all_workers_are_one_number(workers: tuple[Worker, Worker]) ->
         assert found[at("commit_seconds_count")] == 2
         assert found[at("writes_total", outcome="done")] == 2
         assert found[at("rate_limited_total", kind="query")] == 2
+        assert found[at("source_messages_total", source="s", outcome="Stored")] == 5
+        assert at("source_messages_total", source="s", outcome="Stale") not in found
+        assert found[at("source_values_total", source="s", kind="point")] == 6
+        assert found[at("source_batch_seconds_count", source="s")] == 2
+        assert found[at("source_failures_total", source="s")] == 2
         assert found[at("info", version="1.2.3")] == 1
 
 

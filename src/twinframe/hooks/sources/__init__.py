@@ -1,0 +1,1 @@
+"""The source seam: what a source of messages promises."""
