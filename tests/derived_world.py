@@ -210,7 +210,7 @@ class DerivedWorld:
         writes: list[Callable[[Random], Coroutine[Any, Any, Any]]] = [
             *[self._patch] * 6,
             *[self._put] * 3,
-            *[self._relate] * 5,
+            *[self._relate] * 12,
             *[self._patch_relationship] * 2,
             *[self._separate] * 2,
             self._delete,

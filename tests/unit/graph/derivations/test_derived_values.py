@@ -97,12 +97,15 @@ def deriving(store: GraphStore) -> Iterator[DerivedWorld]:
 def test_values_are_true_after_many_random_writes(deriving: DerivedWorld) -> None:
     """`make test-derived` writes a million times."""
     random = Random(SEED)
-    for number in range(WRITES):
+    for _ in range(WRITES):
         deriving.write(random)
-        if not random.randrange(20):
-            deriving.settle()
-        elif not random.randrange(20):
-            deriving.stop_after(random.randrange(1, 8) / 2)
-        if not number % max(WRITES // 20, 1):
-            deriving.check()
+        match random.randrange(60):
+            case 0:
+                deriving.check()
+            case 1 | 2:
+                deriving.settle()
+            case 3 | 4 | 5:
+                deriving.stop_after(random.randrange(1, 8) / 2)
+            case _:
+                pass
     deriving.check()
