@@ -35,11 +35,15 @@ _FEW_ROWS: Final = 64
 _ROWS: Final = 1000
 _FLUSH_SECONDS: Final = 0.5
 """Seconds between two stores of the progress where no value is written with it."""
-_LOOK: Final = 0.01
-_LOOKS: Final = 50
-_LONGEST_LOOK: Final = 0.5
-"""PERF: a look takes 10 us in a local store, so that writes of other workers are seen within 10 ms
-at a thousandth of the processor. Of a remote store it takes milliseconds; then fewer are had.
+_SHORTEST_PAUSE: Final = 0.001
+_PAUSE_GROWTH: Final = 1.2
+_LONGEST_PAUSE: Final = 0.01
+_PAUSE_LOOKS: Final = 50
+_LONGEST_REMOTE_PAUSE: Final = 0.5
+"""Seconds between looks for changes of other workers, which cannot wake this one.
+
+PERF: a look takes 10 us in a local store: a thousandth of the processor where nothing happens. Of a
+remote store it takes milliseconds; then a pause is as long as 50 looks.
 """
 
 
@@ -120,7 +124,8 @@ class Keeper:
         self._time = ""
         self._own: deque[_Own] = deque()
         self._flushed = 0.0
-        self._look = _LOOK
+        self._look = 0.0
+        self._rest = _SHORTEST_PAUSE
         self.kept: list[Kept] = []
         self.halted: Mapping[str, str] = {}
 
@@ -146,7 +151,9 @@ class Keeper:
                     return False
                 if loop.time() - self._flushed >= _FLUSH_SECONDS:
                     await self._flush()
-                if not (has_read or has_worked):
+                if has_read or has_worked:
+                    self._rest = _SHORTEST_PAUSE
+                else:
                     await self._pause()
         except DefinitionChanged:
             return True
@@ -207,7 +214,9 @@ class Keeper:
             if version != self._version:
                 return None
             if position == self._position:
-                self._look = min(max(_LOOKS * (loop.time() - start), _LOOK), _LONGEST_LOOK)
+                look = loop.time() - start
+                # On a busy machine one may take long once.
+                self._look = min(look, 2 * self._look) if self._look else look
                 return has_read
             time = render_update_time(self._context.clock())
             marked = await self._mark_soon(position - self._position)
@@ -343,7 +352,9 @@ class Keeper:
         """Wait for a write of this worker, for values that are due, or some time."""
         now = asyncio.get_running_loop().time()
         dues = [one.due - now for one in self.kept if one.dirty]
-        seconds = max(min([*dues, self._look]), 0)
+        remote = min(_PAUSE_LOOKS * self._look, _LONGEST_REMOTE_PAUSE)
+        seconds = max(min([*dues, max(self._rest, remote)]), 0)
+        self._rest = min(self._rest * _PAUSE_GROWTH, _LONGEST_PAUSE)
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._context.signal.wait()
