@@ -331,6 +331,8 @@ class DigestBuilder:
         parts = [str(one) for one in outline.properties[:_MOST_PROPERTIES]]
         if len(outline.properties) > _MOST_PROPERTIES:
             parts.append(f"… {len(outline.properties) - _MOST_PROPERTIES} more")
+        if outline.derived:
+            parts.append(f"derived (read-only): {' '.join(outline.derived)}")
         inside = {
             component.name: [
                 one

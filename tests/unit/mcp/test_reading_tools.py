@@ -55,6 +55,19 @@ def test_a_description_follows_each_write(assistant: Assistant) -> None:
     assert "Floor 3" in assistant.ask("describe_graph")["digest"]
 
 
+def test_a_description_names_derived_properties(assistant: Assistant) -> None:
+    derivation: Any = {"model": FLOOR, "property": "area", "value": "this.level * 2.0"}
+    world = assistant.world
+    world.do(world.graph.derivations.put("areas", derivation))
+    assert "derived (read-only): area" in assistant.ask("describe_graph")["digest"]
+    refused = assistant.fail(
+        "update_digital_twin",
+        twin_id="floor-1",
+        patch=[{"op": "add", "path": "/area", "value": 1.0}],
+    )
+    assert "derived by areas" in refused
+
+
 def test_a_twin_is_read_without_the_times_of_its_metadata(assistant: Assistant) -> None:
     told = assistant.ask("get_digital_twin", twin_id="room-1")
     assert told["twin"]["$metadata"] == {"$model": ROOM}

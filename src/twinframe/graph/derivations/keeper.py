@@ -51,11 +51,12 @@ remote store it takes milliseconds; then a pause is as long as 50 looks.
 class Kept:
     """A derivation that is followed: the twins to be computed, since when, and what was stored.
 
-    `waiting` are ids of a fill that were read and not yet computed. `is_stored` is False while the
-    progress has moved on since it was stored.
+    `context` is that of its writes. `waiting` are ids of a fill that were read and not yet
+    computed. `is_stored` is False while the progress has moved on since it was stored.
     """
 
     understood: Understood
+    context: GraphContext
     settle_seconds: float
     text: str
     progress: Progress
@@ -177,13 +178,23 @@ class Keeper:
             progress = read_progress(session, derivation) or Progress(derivation.epoch, last)
             text = build_text(derivation, with_stored=True)
             settle = settings.settle_seconds if seconds is None else seconds
-            kept = Kept(understood, settle, text, replace(progress, halted=""))
+            kept = Kept(
+                understood, self._join(derivation), settle, text, replace(progress, halted="")
+            )
             kept.is_stored = not progress.halted
             if progress.halted:  # its values were left alone meanwhile
                 kept.progress = _begin_fill(kept.progress, last)
             self.kept.append(kept)
         self._position = min((one.progress.position for one in self.kept), default=last)
         return bool(derivations)
+
+    def _join(self, derivation: Derivation) -> GraphContext:
+        """Return a context for writes whose history says which derivation made them."""
+        context = self._context
+        if not context.settings.history.who:
+            return context
+        who = f"derivation:{derivation.id}"
+        return replace(context, recorder=context.recorder.join("", who))
 
     async def _store_halted(self) -> None:
         """Store why derivations are halted, where it is news."""
@@ -319,8 +330,7 @@ class Keeper:
         if not changed:
             one.progress, one.is_stored = progress, False
             return
-        command = WriteValues(one.derivation, self._lease, changed, progress)
-        context = self._context
+        command, context = WriteValues(one.derivation, self._lease, changed, progress), one.context
         written = await context.write(ServiceWrite(lambda found: command.apply(context, found)))
         context.signal.set()
         one.progress, one.is_stored = written.progress, True

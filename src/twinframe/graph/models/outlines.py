@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from twinframe.dtdl.outline import ContentOutline, Element, ModelOutline, read_elements, read_list
 from twinframe.graph.context.model_cache import read_documents
+from twinframe.graph.documents.derivations import read_derivations
 from twinframe.model.ids import build_model_name
 from twinframe.storage.base import GraphSession
 
@@ -47,7 +48,10 @@ class ComponentOutline:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceOutline:
-    """An interface with its own contents; a `decommissioned` one takes no new twins."""
+    """An interface with its own contents; a `decommissioned` one takes no new twins.
+
+    `derived` are the properties that the service computes for its twins by a derivation of it.
+    """
 
     model_id: str
     display_name: str = ""
@@ -58,6 +62,7 @@ class InterfaceOutline:
     components: tuple[ComponentOutline, ...] = ()
     telemetry: tuple[str, ...] = ()
     decommissioned: bool = False
+    derived: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +100,12 @@ class Outlines:
 def read_outlines(session: GraphSession) -> Outlines:
     """The outlines of all models stored now."""
     version, found = session.read_schema_version(), dict[str, InterfaceOutline]()
+    derived = defaultdict[str, list[str]](list)
+    for derivation in read_derivations(session):
+        derived[derivation.model].append(derivation.property_name)
     for record, outline in read_documents(session):
-        found[record.model_id] = _build_outline(outline, decommissioned=record.decommissioned)
+        built = _build_outline(outline, decommissioned=record.decommissioned)
+        found[record.model_id] = replace(built, derived=tuple(derived[record.model_id]))
     return Outlines(version, found, Counter(map(build_model_name, found)))
 
 

@@ -21,6 +21,7 @@ from twinframe.errors import (
     PreconditionFailed,
     TwinframeError,
 )
+from twinframe.graph.events.rows import parse_row
 from twinframe.model.etags import parse_put_condition
 from twinframe.model.pages import PageRequest
 from twinframe.settings import Settings
@@ -335,6 +336,13 @@ def test_values_are_written_as_events_with_what_they_replace(world: DerivedWorld
     event = trial.events[-1]
     assert event.document["subject"] == "a"
     assert event.document["data"]["patch"] == [{"op": "add", "path": "/mean", "value": 1.5}]
+    last = world.count_rows()
+    ((_, written),) = world.do(
+        world.runner.read(lambda session: session.read_events(after=last - 1, limit=1))
+    )
+    row = parse_row(written.body)
+    assert row is not None
+    assert row.who == "derivation:mean"
 
 
 def test_all_is_computed_again_where_changes_were_forgotten(world: DerivedWorld) -> None:
