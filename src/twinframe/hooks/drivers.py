@@ -72,6 +72,7 @@ SOURCE = Seam(
     "twinframe_source",
     {
         "mqtt": "twinframe-events-mqtt",
+        "nats": "twinframe-events-nats",
     },
 )
 

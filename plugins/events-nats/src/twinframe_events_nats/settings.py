@@ -1,4 +1,4 @@
-"""The settings of a NATS endpoint."""
+"""The settings of a NATS endpoint, and of a NATS source."""
 
 from __future__ import annotations
 
@@ -15,21 +15,11 @@ SPECIAL: Final = ".*>"
 _SCHEMES: Final = ("nats://", "tls://", "ws://", "wss://")
 
 
-class NatsSettings(Section):
-    """A NATS server, or a cluster of them, that takes events."""
+class ServerSettings(Section):
+    """A NATS server, or a cluster of them, and how to connect."""
 
     servers: tuple[str, ...] = Field(
         description="Addresses of the servers, such as `tls://nats.example:4222`.", min_length=1
-    )
-    subject: str = Field(
-        default="twinframe.{type}.{key}",
-        description="Subject of an event, with `{type}` (of several levels), `{key}` (the twin's "
-        "id), `{subject}` and `{source}`; ids are percent-encoded where they would end a level.",
-    )
-    jetstream: bool = Field(
-        default=True,
-        description="Wait until a stream has stored the event; a stream for the subject must "
-        "exist. If false, an event without a listener is lost.",
     )
     certificate_authority: str = Field(
         default="", description="PEM file of the authorities to trust. Empty: those of the system."
@@ -55,10 +45,42 @@ class NatsSettings(Section):
                 )
         return value
 
+
+class NatsSettings(ServerSettings):
+    """A NATS server, or a cluster of them, that takes events."""
+
+    subject: str = Field(
+        default="twinframe.{type}.{key}",
+        description="Subject of an event, with `{type}` (of several levels), `{key}` (the twin's "
+        "id), `{subject}` and `{source}`; ids are percent-encoded where they would end a level.",
+    )
+    jetstream: bool = Field(
+        default=True,
+        description="Wait until a stream has stored the event; a stream for the subject must "
+        "exist. If false, an event without a listener is lost.",
+    )
+
     @field_validator("subject")
     @classmethod
     def _check_subject(cls, value: str) -> str:
         check_template(value, "*> ")
         if any(not level for level in value.split(".")):
             raise ValueError("must not have an empty level between its dots")
+        return value
+
+
+class NatsSourceSettings(ServerSettings):
+    """A JetStream stream whose messages are taken in."""
+
+    stream: str = Field(
+        description="Name of the stream, which must exist, and be no work queue.", min_length=1
+    )
+    timeout: Seconds = Field(default=10.0, description="Seconds for the server to answer.")
+
+    @field_validator("stream")
+    @classmethod
+    def _check_stream(cls, value: str) -> str:
+        found = next((char for char in value if char in "./\\*> " or not char.isprintable()), None)
+        if found is not None:
+            raise ValueError(f"must not contain {found!a}")
         return value

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-import nats.errors
 from nats.aio.client import Client
 from nats.js import JetStreamContext
-from nats.js.errors import APIError, NoStreamResponseError
+from nats.js.errors import NoStreamResponseError
 
 from twinframe.hooks.event_sinks.addressing import fill_template
 from twinframe.hooks.event_sinks.base import (
@@ -22,15 +21,13 @@ from twinframe.hooks.event_sinks.base import (
     EventSink,
     Message,
 )
-from twinframe.hooks.event_sinks.trust import build_trust
+from twinframe_events_nats.connection import FAILURES, build_options, leave
 from twinframe_events_nats.settings import SPECIAL, NatsSettings
 
 _ID: Final = "Nats-Msg-Id"
 """The header by which JetStream recognizes duplicates: one id within two minutes is stored once."""
 
 _HEAD: Final = len("NATS/1.0\r\n\r\n")
-
-_FAILURES: Final = (nats.errors.Error, APIError, TimeoutError, OSError)
 
 
 class NatsSink(EventSink):
@@ -68,7 +65,7 @@ class NatsSink(EventSink):
                 f"No stream of JetStream takes the subject {subject}. Make one, or set "
                 "Jetstream=false of the endpoint."
             ) from error
-        except _FAILURES as error:
+        except FAILURES as error:
             raise self._build_failure(error) from error
 
     async def close(self) -> None:
@@ -76,7 +73,7 @@ class NatsSink(EventSink):
         async with self._lock:
             client, self._client = self._client, None
             if client is not None:
-                await _leave(client)
+                await leave(client)
 
     async def _connect(self) -> Client:
         async with self._lock:
@@ -85,40 +82,17 @@ class NatsSink(EventSink):
                 return client
             self._client = None
             if client is not None:
-                await _leave(client)
+                await leave(client)
             client = Client()
             try:
                 async with asyncio.timeout(self._settings.timeout):
-                    await client.connect(**self._build_options())
-            except _FAILURES as error:
-                await _leave(client)
+                    await client.connect(**build_options(self._settings))
+            except FAILURES as error:
+                await leave(client)
                 raise self._build_failure(error) from error
             self._streams = client.jetstream() if self._settings.jetstream else None
             self._client = client
             return client
-
-    def _build_options(self) -> dict[str, Any]:
-        settings = self._settings
-        options: dict[str, Any] = {
-            "servers": list(settings.servers),
-            "name": "twinframe",
-            "connect_timeout": settings.timeout,
-            # NOTE: the event routes retry, in their own order, so the library must not resend by
-            # itself.
-            "allow_reconnect": False,
-            "error_cb": _pass_over,
-            "pending_size": 0,
-        }
-        if any(server.startswith(("tls://", "wss://")) for server in settings.servers):
-            options["tls"] = build_trust(settings.certificate_authority)
-        if settings.username:
-            options["user"] = settings.username
-            options["password"] = settings.password.get_secret_value()
-        if settings.token.get_secret_value():
-            options["token"] = settings.token.get_secret_value()
-        if settings.credentials:
-            options["user_credentials"] = settings.credentials
-        return options
 
     def _build_failure(self, error: BaseException) -> DeliveryFailed:
         reason = str(error) or type(error).__name__
@@ -140,14 +114,3 @@ def _check_size(client: Client, body: bytes, headers: Mapping[str, str]) -> None
             f"The event has {size} bytes with its headers, more than the {client.max_payload} "
             "that the NATS server takes (max_payload)."
         )
-
-
-async def _leave(client: Client) -> None:
-    try:
-        await client.close()
-    except _FAILURES:
-        return
-
-
-async def _pass_over(_error: Exception) -> None:
-    """Ignore the library's error callback: errors are raised where the call is awaited."""
