@@ -72,6 +72,9 @@ NDJSON: Final = "ndjson"
     is_flag=True,
     help="Leave out etags and times: write only what the vendor's service imports.",
 )
+@click.option(
+    "--history", is_flag=True, help="Write values over time, too. Other services cannot read them."
+)
 @click.option("--author", default="", help="Author, for the header.")
 @click.option("--organization", default="", help="Organization, for the header.")
 @progress_option
@@ -86,6 +89,7 @@ def export(
     *,
     packed: bool,
     plain: bool,
+    history: bool,
     progress: bool | None,
 ) -> None:
     """Write the whole graph to FILE, or to standard output without one.
@@ -93,11 +97,15 @@ def export(
     The service may be running: the export is the graph at one moment. Exports of the same graph are
     equal byte for byte.
     """
+    if plain and history:
+        raise click.UsageError("--plain is what other services import: leave out --history.")
     installation = load_installation(config)
     store = find_store(installation, graph)
     if form != NDJSON:
-        if plain or author or organization:
-            raise click.UsageError("--plain, --author and --organization are for ndjson alone.")
+        if plain or history or author or organization:
+            raise click.UsageError(
+                "--plain, --history, --author and --organization are for ndjson alone."
+            )
         with _open_target(file, packed=packed) as out:
             size = asyncio.run(export_triples(installation, store, SYNTAXES[form], out))
         click.echo(f"Exported {size:,} bytes.", err=True)
@@ -115,12 +123,14 @@ def export(
                 exact=not plain,
                 author=author,
                 organization=organization,
+                history=history,
                 report=report,
             )
 
     with open_bar(progress) as bar, _open_target(file, packed=packed) as out:
         done = asyncio.run(run(out, bar))
     counts = f"{done.models} models, {done.twins} twins, {done.relationships} relationships"
+    counts += f", {done.points} points" if done.points else ""
     click.echo(f"Exported {counts}.", err=True)
 
 

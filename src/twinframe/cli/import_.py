@@ -43,6 +43,12 @@ _SHOWN: Final = 20
     metavar="N",
     help="Continue after line N, which an interrupted import has printed.",
 )
+@click.option(
+    "--history/--no-history",
+    default=True,
+    show_default=True,
+    help="Whether values over time of the file are stored.",
+)
 @progress_option
 @config_option
 def import_(
@@ -52,9 +58,10 @@ def import_(
     after_line: int,
     config: Path | None,
     *,
+    history: bool,
     progress: bool | None,
 ) -> None:
-    """Store the models, twins and relationships of FILE; `-` is standard input.
+    """Store the models, twins, relationships and values over time of FILE; `-` is standard input.
 
     FILE is NDJSON as written by `twinframe export` or for the vendor's import, plain or gzip. The
     service may be running. Lines that cannot be stored are listed and left out. Exit code 1: there
@@ -66,7 +73,8 @@ def import_(
         source, size = open_.enter_context(_open_source(file))
         out = open_.enter_context(log.open("wb")) if log else None
         run = _Run(installation, source, bar, bar.add_task("import", total=size), out, file)
-        is_whole = asyncio.run(run.store(find_store(installation, graph), after_line))
+        stored = run.store(find_store(installation, graph), after_line, history=history)
+        is_whole = asyncio.run(stored)
     run.print_outcome()
     if not is_whole or run.done.errors:
         raise SystemExit(1)
@@ -103,14 +111,14 @@ class _Run:
         self._findings: list[Finding] = []
         self.done = Progress()
 
-    async def store(self, store: str, after_line: int) -> bool:
+    async def store(self, store: str, after_line: int, *, history: bool) -> bool:
         """Import the file; return whether it was read to its end."""
         self._write(self._log.render_status("Started"))
         self.done = Progress(line=after_line)
         try:
             async with open_graph(self._installation, store, upkeep=True) as graph:
                 self.done = await graph.portable.import_graph(
-                    self._source, start=self.done, report=self._report
+                    self._source, start=self.done, history=history, report=self._report
                 )
         except TwinframeError as error:
             details = [{"code": x.code, "message": x.message} for x in error.details]
@@ -131,9 +139,10 @@ class _Run:
         if more:
             write_problems([f"... and {more} more lines; --log has them all."])
         there = f" ({done.skipped} were there already)" if done.skipped else ""
+        points = f", {done.points} points" if done.points else ""
         click.echo(
             f"Imported {done.models} models{there}, {done.twins} twins, {done.relationships} "
-            f"relationships, up to line {done.line}; {done.errors} lines were refused."
+            f"relationships{points}, up to line {done.line}; {done.errors} lines were refused."
         )
 
     def _report(self, progress: Progress, findings: Sequence[Finding]) -> None:

@@ -108,13 +108,13 @@ class Graph:
         self.history = History(context)
         self.changes = Changes(context)
         self.bulk = Bulk(context)
-        self.portable = Portable(context)
         self.tables = TableExport(context, self.history)
         self.transactions = Transactions(context)
         point_runner = None if points is None else PointRunner(points)
         if point_runner is not None:
             runner.on_close(point_runner.close)
         self.series = Series(context, point_runner)
+        self.portable = Portable(context, point_runner)
         self.telemetry = Telemetry(context, self.series)
         is_hosted = host is not None
         self.event_routes = EventRoutes(context, endpoints, hosted=is_hosted)
@@ -130,7 +130,7 @@ class Graph:
         self.derivations = Derivations(context, computing)
         self.deriving = deriving = DerivationKind(context, computing, idle_seconds=idle)
         self.upkeep: BackgroundTask = OutboxKind(context)
-        self.jobs = JobRunner(context, locations, run_apart)
+        self.jobs = JobRunner(context, locations, run_apart, point_runner)
         self.background_tasks: tuple[BackgroundTask, ...] = (
             delivery,
             self.upkeep,

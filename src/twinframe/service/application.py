@@ -41,6 +41,7 @@ from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
 from twinframe.storage.indexes import find_index_upkeep
+from twinframe.storage.points import PointStore
 from twinframe.storage.runner import StoreRunner
 
 if TYPE_CHECKING:
@@ -177,12 +178,14 @@ def build_graph(
     memory: MemoryAccount | None = None,
     jobs: JobProcess | None = None,
     ingest: BuildIngestion | None = None,
+    points: PointStore | None = None,
 ) -> Graph:
     """Build the use cases over a store, with the query engine that its plugin offers for it.
 
     `graph` is the name of the stored graph; empty is the service's own. `memory` is the account of
     this process; None makes one with all the memory of the service. `jobs` runs long jobs,
-    `ingest` makes the task that takes in messages.
+    `ingest` makes the task that takes in messages. `points` are those of the graph; None: those
+    that the settings keep.
     """
     memory = memory or build_account(installation.settings, workers=1)
     service.store.memory = memory
@@ -199,7 +202,7 @@ def build_graph(
         memory=memory,
         index_upkeep=find_index_upkeep(service.store),
         run_apart=None if jobs is None else jobs.run,
-        points=installation.build_point_store(service.store),
+        points=points or installation.build_point_store(service.store),
         ingest=ingest,
     )
 
@@ -216,7 +219,8 @@ async def open_graph(
     service = StoreService(installation.build_store(store), installation.settings)
     await service.start()
     try:
-        graph = build_graph(installation, service, graph=store)
+        points = installation.find_point_store(service.store)
+        graph = build_graph(installation, service, graph=store, points=points)
         if not upkeep:
             yield graph
             return

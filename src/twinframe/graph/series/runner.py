@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, TypeVar
 
 from twinframe.errors import StorageBusy
-from twinframe.storage.points import Points, PointStore
+from twinframe.storage.points import Points, PointStore, SeriesPart
 
 T = TypeVar("T")
 
@@ -56,6 +56,14 @@ class PointRunner:
     async def parse(self, function: Callable[[], T]) -> T:
         """Run what takes long and needs no store, such as parsing many points."""
         return await asyncio.get_running_loop().run_in_executor(self._parser, function)
+
+    def walk(self, most: int) -> Iterator[SeriesPart]:
+        """Yield all points, in the thread of the caller. Raises `StorageError`."""
+        return self._store.walk(most)
+
+    def has_points(self) -> bool:
+        """Return whether there is a file of points."""
+        return self._store.measure() > 0
 
     def find_first_kept(self) -> int:
         """Return the time before which points are too old to be kept, in microseconds."""

@@ -17,8 +17,10 @@ import orjson
 
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.documents.twins import list_parts
+from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.transfer.importing import Importer, keep_nothing
 from twinframe.graph.transfer.lines import ByteSource
+from twinframe.graph.transfer.point_lines import POINTS, render_points
 from twinframe.graph.transfer.progress import BEGIN, Finding, Progress
 from twinframe.graph.transfer.sections import (
     DeletedModel,
@@ -30,6 +32,7 @@ from twinframe.graph.transfer.sections import (
 )
 from twinframe.query.algebra import LabelName
 from twinframe.storage.base import GraphSession, ModelRecord, RelationshipRecord
+from twinframe.storage.points import SeriesPart
 
 _AT_ONCE: Final = 1000
 _END: Final = b"\n"
@@ -42,6 +45,7 @@ class Exported:
     models: int
     twins: int
     relationships: int
+    points: int = 0
 
 
 def write_graph(
@@ -51,15 +55,17 @@ def write_graph(
     author: str = "",
     organization: str = "",
     exact: bool = True,
+    points: Iterator[SeriesPart] | None = None,
     report: Callable[[Section, int], object] = lambda _section, _count: None,
 ) -> Exported:
     """Write the graph in pieces of whole lines; the session must be in a snapshot.
 
     `exact`: keep etags and times for an import by this service; without it the file only holds what
-    the vendor's import accepts. `report` is called with the number written of a section.
+    the vendor's import accepts. `points` are values over time, for exact files. `report` is called
+    with the number written of a section.
     """
     models = order_models(_read_all_models(session))
-    header = build_header(session, models) if exact else Header()
+    header = build_header(session, models, points is not None) if exact else Header()
     write(render_section(Section.HEADER) + _END)
     write(render_header(header, author, organization) + _END)
     parts: Sequence[tuple[Section, Iterable[bytes]]] = (
@@ -78,7 +84,24 @@ def write_graph(
             written += len(chunk) - 1
             report(section, written)
         counts.append(written)
+    if points is not None:
+        counts.append(_write_points(points, write, report))
     return Exported(*counts)
+
+
+def _write_points(
+    points: Iterator[SeriesPart],
+    write: Callable[[bytes], object],
+    report: Callable[[Section, int], object],
+) -> int:
+    write(render_section(Section.POINTS) + _END)
+    written = 0
+    for part in points:
+        for line in render_points(part):
+            write(line + _END)
+        written += len(part.times)
+        report(Section.POINTS, written)
+    return written
 
 
 def order_models(models: Sequence[ModelRecord]) -> list[ModelRecord]:
@@ -106,12 +129,16 @@ def order_models(models: Sequence[ModelRecord]) -> list[ModelRecord]:
     return [*ordered, *(known[model_id] for model_id in sorted(known))]
 
 
-def build_header(session: GraphSession, models: Sequence[ModelRecord]) -> Header:
+def build_header(
+    session: GraphSession,
+    models: Sequence[ModelRecord],
+    points: bool,
+) -> Header:
     """The header of an exact file of this graph."""
     facts = {
         model.model_id: ModelFacts(model.upload_time, model.decommissioned) for model in models
     }
-    return Header(True, facts, tuple(_find_deleted(session, frozenset(facts))))
+    return Header(True, facts, tuple(_find_deleted(session, frozenset(facts))), points)
 
 
 def _find_deleted(session: GraphSession, stored: frozenset[str]) -> Iterator[DeletedModel]:
@@ -187,10 +214,11 @@ def _tell_nobody(*_told: object) -> None:
 
 
 class Portable:
-    """Writes and reads whole graphs."""
+    """Writes and reads whole graphs, with their points if there are any."""
 
-    def __init__(self, context: GraphContext) -> None:
+    def __init__(self, context: GraphContext, points: PointRunner | None = None) -> None:
         self._context = context
+        self._points = points
 
     async def export_graph(
         self,
@@ -199,17 +227,23 @@ class Portable:
         exact: bool = True,
         author: str = "",
         organization: str = "",
+        history: bool = False,
         report: Callable[[Section, int], object] = _tell_nobody,
     ) -> Exported:
         """Write the graph as it is now; `write` and `report` are called in a thread.
 
-        Concurrent writes continue and are not seen. See `write_graph`.
+        Concurrent writes continue and are not seen. `history`: its points, too, as they are once
+        the rest is written. See `write_graph`.
         """
+        points = self._points if history else None
+        if points is not None and not points.has_points():
+            points = None
 
         def read(session: GraphSession) -> Exported:
             return write_graph(
                 session,
                 write,
+                points=None if points is None else points.walk(POINTS),
                 exact=exact,
                 author=author,
                 organization=organization,
@@ -223,7 +257,12 @@ class Portable:
         source: ByteSource,
         *,
         start: Progress = BEGIN,
+        history: bool = True,
         report: Callable[[Progress, Sequence[Finding]], object] = _tell_nobody,
     ) -> Progress:
-        """Store a file, after `start`; `report` is called for each chunk. See `Importer`."""
-        return await Importer(self._context, keep_nothing, report).run(source, start)
+        """Store a file, after `start`; `report` is called for each chunk. See `Importer`.
+
+        Without `history` its points are left out.
+        """
+        importer = Importer(self._context, keep_nothing, report, self._points, history=history)
+        return await importer.run(source, start)

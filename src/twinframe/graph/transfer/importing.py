@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar
 
 from twinframe.errors import (
@@ -21,8 +22,10 @@ from twinframe.errors import (
     MemoryExhausted,
     StorageBusy,
     TwinframeError,
+    Unsupported,
 )
 from twinframe.graph.context.context import GraphContext
+from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.transfer.lines import (
     PARSED,
     PAUSE_SECONDS,
@@ -33,6 +36,7 @@ from twinframe.graph.transfer.lines import (
 )
 from twinframe.graph.transfer.model_lines import ModelSection, finish_models
 from twinframe.graph.transfer.pace import LEAST_ROWS, Pace
+from twinframe.graph.transfer.point_lines import PointChunk
 from twinframe.graph.transfer.progress import BEGIN, Finding, Progress, build_finding
 from twinframe.graph.transfer.relationship_lines import RelationshipChunk
 from twinframe.graph.transfer.sections import (
@@ -136,7 +140,7 @@ class FileReader:
         self._error: TwinframeError | None = None
 
     def read_chunks(self) -> list[RawChunk]:
-        """Return the next chunks after the start, of one section; none at the end.
+        """Return the next chunks after the start, models alone; none at the end.
 
         Together they have `Jobs__ChunkRows` lines, or 1 MiB, where the file has as many. Errors:
         `ImportFileInvalid`, after the chunks that come before it.
@@ -152,7 +156,8 @@ class FileReader:
                 lines += len(chunk.lines)
                 memory += chunk.memory
                 is_enough = lines >= self._jobs.chunk_rows or memory >= _CHUNK_BYTES * _ROW_COPIES
-                if is_enough or self._section is not chunk.section:
+                # NOTE: models are stored in parts, so they are alone.
+                if is_enough or chunk.section is Section.MODELS:
                     break
         except TwinframeError as failure:
             if not found:
@@ -288,7 +293,8 @@ _MISPLACED: Final = {
 class Importer:
     """Stores a file in a graph.
 
-    `keep` is called in the transaction of each chunk; `report` after each, with the progress.
+    `keep` is called in the transaction of each chunk; `report` after each, with the progress. The
+    points of the file go to `points`, or without `history` nowhere.
     """
 
     def __init__(
@@ -296,7 +302,12 @@ class Importer:
         context: GraphContext,
         keep: Keep = keep_nothing,
         report: Callable[[Progress, Sequence[Finding]], object] = lambda _progress, _findings: None,
+        points: PointRunner | None = None,
+        *,
+        history: bool = True,
     ) -> None:
+        self._points = points if context.settings.history.telemetry else None
+        self._history = history
         self._context = context
         self._keep = keep
         self._report = report
@@ -308,7 +319,8 @@ class Importer:
 
         With a pause there are other requests to serve: chunks are then prepared with short sleeps,
         and stored as `Pace` says. Errors: `ImportFileInvalid`, those of an upload of models,
-        `QuotaExceeded`, `StorageError`, `MemoryExhausted`, and those of `keep`.
+        `QuotaExceeded`, `StorageError`, `MemoryExhausted`, `Unsupported` for points where none are
+        kept, and those of `keep`.
         """
         reader = FileReader(self._context, source, start)
         pause_seconds = PAUSE_SECONDS if pause else 0.0
@@ -338,6 +350,8 @@ class Importer:
     ) -> Sequence[_Prepared]:
         """Prepare the next chunks together: each step waits for a thread and the event loop."""
         raw = await asyncio.to_thread(reader.read_chunks)
+        if reader.header.points or any(each.section is Section.POINTS for each in raw):
+            self._check_points()
         await _insist(lambda: _grow(held, sum(each.memory for each in raw)))
 
         def parse() -> list[_Prepared]:
@@ -362,10 +376,19 @@ class Importer:
             await asyncio.to_thread(judge)
         return ready
 
+    def _check_points(self) -> None:
+        if self._history and self._points is None:
+            raise Unsupported(
+                "The file has values over time, and none are kept here: set History__Telemetry to "
+                "all, or to the ids of models; or import it with --no-history."
+            )
+
     def _parse(self, reader: FileReader, raw: RawChunk, pause_seconds: float) -> _Prepared:
         if raw.section is Section.MODELS:
             models = ModelSection(self._context, reader.header, raw.lines, pause_seconds)
             return _Prepared(models, raw, models.findings)
+        if raw.section is Section.POINTS and not self._history:
+            raw = replace(raw, lines=())
         values, findings = reader.parse(raw, pause_seconds)
         chunk = _CHUNKS[raw.section](self._context, reader.header, values, pause_seconds)
         return _Prepared(chunk, raw, findings)
@@ -404,6 +427,10 @@ class Importer:
             self._keep(transaction, done, findings)
             return done, findings, begun
 
+        for prepared in group:
+            if isinstance(prepared.chunk, PointChunk) and self._points is not None:
+                points = prepared.chunk.take(self._points.find_first_kept())
+                await _insist(partial(self._points.write, points))
         progress, findings, begun = await _insist(lambda: self._context.write(apply))
         self._report(progress, findings)
         most = self._context.settings.jobs.max_errors
@@ -438,6 +465,7 @@ _MakeChunk: TypeAlias = Callable[
 _CHUNKS: Final[Mapping[Section, _MakeChunk]] = {
     Section.TWINS: TwinChunk,
     Section.RELATIONSHIPS: RelationshipChunk,
+    Section.POINTS: PointChunk,
 }
 
 

@@ -57,6 +57,7 @@ class Progress:
     skipped: int = 0
     twins: int = 0
     relationships: int = 0
+    points: int = 0
     errors: int = 0
 
     def advance(self, line: int, section: Section, findings: Sequence[Finding]) -> Progress:
@@ -72,6 +73,7 @@ class Progress:
             "skipped": self.skipped,
             "twins": self.twins,
             "relationships": self.relationships,
+            "points": self.points,
             "errors": self.errors,
         }
 

@@ -1,7 +1,8 @@
 """The format of the file: its sections and its header.
 
 SPEC: one JSON object a line. `{"Section":"Header"}` comes first, with one line after it; Models,
-Twins and Relationships may follow, in this order. See `docs/how-to/import-and-export.md`.
+Twins and Relationships may follow, in this order; and Points, which only this service has. See
+`docs/how-to/import-and-export.md`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Section(enum.Enum):
     MODELS = "Models"
     TWINS = "Twins"
     RELATIONSHIPS = "Relationships"
+    POINTS = "Points"
 
 
 ORDER: Final = tuple(Section)
@@ -56,12 +58,14 @@ class Header:
     """The header of a file.
 
     `exact`: etags and times of its documents are kept when it is imported; without it each document
-    gets new ones, as in the vendor's format. `models` and `deleted` are in exact files only.
+    gets new ones, as in the vendor's format. `models`, `deleted` and `points`, whether the file
+    has values over time, are in exact files only.
     """
 
     exact: bool = False
     models: Mapping[str, ModelFacts] = field(default_factory=dict)
     deleted: tuple[DeletedModel, ...] = ()
+    points: bool = False
 
 
 def render_header(header: Header, author: str = "", organization: str = "") -> bytes:
@@ -79,6 +83,7 @@ def render_header(header: Header, author: str = "", organization: str = "") -> b
                 for model_id, facts in header.models.items()
             },
             "deletedModels": {one.model_id: list(one.ancestors) for one in header.deleted},
+            **({"points": True} if header.points else {}),
         }
     return orjson.dumps(document)
 
@@ -121,7 +126,8 @@ def parse_header(document: JsonValue) -> Header:
         return Header()
     if not isinstance(own, dict):
         raise ImportFileInvalid(f"{OWN} in the header must be an object.")
-    return Header(own.get("exact") is True, _parse_models(own), _parse_deleted(own))
+    has_points = own.get("points") is True
+    return Header(own.get("exact") is True, _parse_models(own), _parse_deleted(own), has_points)
 
 
 def check_order(before: Section | None, section: Section, line: int) -> None:

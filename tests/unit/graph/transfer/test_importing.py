@@ -23,7 +23,7 @@ from twinframe.errors import (
 )
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.models import uploads
-from twinframe.graph.models.uploads import parse_upload
+from twinframe.graph.models.uploads import PIECE_MODELS, parse_upload
 from twinframe.graph.transfer import importing as importing_module
 from twinframe.graph.transfer.exporting import write_graph
 from twinframe.graph.transfer.importing import FileReader, Importer, RawChunk
@@ -460,3 +460,12 @@ def test_a_chunk_of_rows_takes_from_the_account_and_gives_it_back(
     with pytest.raises(MemoryExhausted):
         empty.do(importing.run(more.render()))
     assert full.used == others.size
+
+
+def test_rows_behind_many_models_are_stored_and_counted_once(empty: World) -> None:
+    models = [build_interface(f"dtmi:com:example:m{at};1", []) for at in range(PIECE_MODELS + 1)]
+    file = File().models(*models)
+    twins = [file.twin(f"t{at}", "dtmi:com:example:m1;1") for at in range(3)]
+    progress, findings = run(empty, file.section("Twins", *twins).render())
+    assert findings == []
+    assert (progress.models, progress.twins) == (PIECE_MODELS + 1, 3)

@@ -26,6 +26,7 @@ from twinframe.errors import (
 )
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext, ServiceWrite
+from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.transfer.importing import Importer
 from twinframe.graph.transfer.jobs.records import (
     ImportJob,
@@ -257,8 +258,10 @@ class ImportRun:
         job_id: str,
         lease: Lease,
         most_rows: int | None = None,
+        points: PointRunner | None = None,
     ) -> None:
         """`run` raises `HandedOver` after `most_rows`, if that is given."""
+        self._points = points
         self._context = context
         self._locations = locations
         self._job_id = job_id
@@ -309,7 +312,7 @@ class ImportRun:
             if not job.is_read:
                 async with self._open(job) as source:
                     limit = partial(self._check_rows, job.progress)
-                    importer = Importer(self._context, self._keep, limit)
+                    importer = Importer(self._context, self._keep, limit, self._points)
                     run = importer.run(source.stream, job.progress, jobs.pause)
                     await self._until_cancelled(asyncio.create_task(run))
         except _CancelAsked:

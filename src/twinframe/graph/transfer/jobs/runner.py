@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from twinframe.errors import StorageError, TwinframeError
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext
+from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.transfer.jobs.deletions import DeletionRun
 from twinframe.graph.transfer.jobs.imports import HandedOver, ImportRun
 from twinframe.graph.transfer.jobs.records import (
@@ -49,8 +50,13 @@ class JobRunner:
     name = JOB_LEASE
 
     def __init__(
-        self, context: GraphContext, locations: JobLocations, run_apart: RunApart | None = None
+        self,
+        context: GraphContext,
+        locations: JobLocations,
+        run_apart: RunApart | None = None,
+        points: PointRunner | None = None,
     ) -> None:
+        self._points = points
         self._context = context
         self._locations = locations
         self._run_apart = run_apart
@@ -65,7 +71,7 @@ class JobRunner:
         run: ImportRun | DeletionRun = DeletionRun(self._context, job_id, lease)
         if kind == ImportJob.__name__:
             most = None if self._run_apart is None else _ROWS_HERE
-            run = ImportRun(self._context, self._locations, job_id, lease, most)
+            run = ImportRun(self._context, self._locations, job_id, lease, most, self._points)
         try:
             await run.run()
         except HandedOver:
