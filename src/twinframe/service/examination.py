@@ -19,6 +19,7 @@ from twinframe.access.authentication.key_cache import KeysUnavailable
 from twinframe.access.authentication.keys import read_keys
 from twinframe.errors import ConfigurationError, SettingsError, StorageError, TwinframeError
 from twinframe.hooks.drivers import SEAMS, SITE, find_plugins
+from twinframe.hooks.event_sinks.tables import TableSink
 from twinframe.hooks.installation import Installation
 from twinframe.http.server.side_listener import open_socket
 from twinframe.runtime.diagnosis.directories import check_directory, check_offered
@@ -226,11 +227,14 @@ def _check_event_endpoints(installation: Installation) -> Iterator[Finding]:
         return
     for name, problem in asyncio.run(endpoints.try_all()).items():
         if problem:
+            found = endpoints.find(name)
+            is_table = found is not None and isinstance(found.sink, TableSink)
+            longest = "Events__UndeliveredBytes" if is_table else "Events__RetryHours"
             yield build_warning(
                 "events",
                 f"The endpoint {name} cannot be opened: {problem}",
                 f"Look at Events__Endpoints__{name} and at what it names. Until it can be opened "
-                "events wait for it, up to Events__RetryHours.",
+                f"events wait for it, up to {longest}.",
             )
         else:
             yield build_fine("events", f"The endpoint {name} can be opened.")

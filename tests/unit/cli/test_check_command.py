@@ -267,14 +267,18 @@ def test_endpoints_of_events_that_cannot_be_opened_are_warned_of(
         ("broker", "Type", "mqtt"),
         ("broker", "Host", "127.0.0.1"),
         ("broker", "CertificateAuthority", "/none/ca.pem"),
+        ("tables", "Type", "parquet"),
+        ("tables", "Location", "/dev/null/tables"),
     ):
         monkeypatch.setenv(f"Events__Endpoints__{name}__{key}", value)
     code, document = check()
     assert code == 0
     assert find(document, "events", "fine") == ["The endpoint lines can be opened."]
-    alarms, broker = sorted(find(document, "events", "warning"))
+    alarms, broker, tables = sorted(find(document, "events", "warning"))
     assert "alarms cannot be opened: https://127.0.0.1:1 cannot be reached" in alarms
     assert "CertificateAuthority /none/ca.pem cannot be used: No such file" in broker
+    assert "Location /dev/null/tables cannot be written to: Not a directory" in tables
+    assert "events wait for it, up to Events__UndeliveredBytes" in str(document)
     assert "s3cret" not in str(document)
     _, document = check("--offline")
     assert find(document, "events", "warning") == []
