@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.tck.graph import TckGraph
 from twinframe.errors import QueryInvalid
 from twinframe.graph.context.model_cache import ModelCache
+from twinframe.graph.history.past import PastSession
 from twinframe.graph.queries.temporal_members import TypingCache
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
@@ -43,6 +44,8 @@ from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
 ENGINES = ("evaluator", "sqlite", "columns", "rdf")
+PAST = "past"
+"""The evaluator over an earlier state of a graph in SQLite."""
 _SECONDS = 30.0
 _TMPFS = Path("/dev/shm")  # noqa: S108  -- PERF: the files of a test run need no disk
 
@@ -116,14 +119,19 @@ class Engine:
         if self._typings is None:
             return None
         with self._session.snapshot():
-            return self._typings.open(self._session, self._session.read_schema_version())
+            session = self._show(self._session)
+            return self._typings.open(session, session.read_schema_version())
+
+    def _show(self, session: GraphSession) -> GraphSession:
+        """Return what a query reads, in a snapshot of the session."""
+        return session
 
     def _take(self, execution: Execution, parameters: Mapping[str, Value]) -> Answer:
         limits = Limits(self._max_rows, time.monotonic() + _SECONDS, self._max_hops)
-        session: GraphSession = self._session
         whole = isinstance(execution, WholeExecution)
         columns = execution.query.columns
-        with session.snapshot(limits.deadline):
+        with self._session.snapshot(limits.deadline):
+            session = self._show(self._session)
             rows = tuple(execution.run_rows(session, parameters, limits))
             if whole:
                 texts = tuple(body for body, _ in execution.run_json(session, parameters, limits))
@@ -133,6 +141,23 @@ class Engine:
         return Answer(columns, rows, texts, whole=whole, declined=declined)
 
 
+class PastEngine(Engine):
+    """Runs each query as of a moment after which all of the graph, models too, was deleted."""
+
+    _position = 0
+
+    def run(self, text: str, parameters: Mapping[str, Value]) -> Answer:
+        self._position = self._session.read_event_bounds()[1]
+        deleted = self.graph.hide()
+        try:
+            return super().run(text, parameters)
+        finally:
+            self.graph.bring_back(deleted)
+
+    def _show(self, session: GraphSession) -> GraphSession:
+        return PastSession(session, self._position)
+
+
 @contextmanager
 def open_engine(name: str, *, optimized: bool = True) -> Iterator[Engine]:
     """One engine over one new store, for any number of scenarios; removed at the end."""
@@ -140,7 +165,8 @@ def open_engine(name: str, *, optimized: bool = True) -> Iterator[Engine]:
     with tempfile.TemporaryDirectory(prefix="twinframe-tck-", dir=place) as folder:
         store, query_engine = _build_store(name, folder)
         store.open()
-        engine = Engine(name, store, query_engine, optimized=optimized)
+        kind = PastEngine if name == PAST else Engine
+        engine = kind(name, store, query_engine, optimized=optimized)
         try:
             yield engine
         finally:
@@ -159,6 +185,10 @@ def _build_store(name: str, folder: str) -> tuple[GraphStore, QueryEngine | None
             if name == "columns":
                 engine = ChoosingEngine(engine, _FreshColumns(store, ColumnsSettings()))
             return store, engine
+        case _ if name == PAST:
+            return SqliteGraphStore(
+                SqliteSettings(directory=folder, durability="relaxed"), name
+            ), None
         case "rdf":
             rdf = RdfStore(OxigraphEngine(), GraphNames("tck"), shared=False)
             return rdf, build_rdf_engine(rdf)

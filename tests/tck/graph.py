@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count, pairwise, product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import orjson
 
@@ -21,6 +21,7 @@ from tests.tck.label_models import (
     find_schemas,
 )
 from tests.tck.setup_parser import Create, Delete, Reading, Restart, parse_setup
+from twinframe.graph.events.recorder import EventRecorder
 from twinframe.model.comparison import name_type
 from twinframe.model.rendering import build_json
 from twinframe.model.values import JsonValue, Node, Path, Relationship, Value
@@ -29,20 +30,32 @@ from twinframe.query.cypher import ast
 from twinframe.query.evaluate.engine import run
 from twinframe.query.language import parse_query
 from twinframe.storage.base import (
+    ChangeKind,
     GraphStore,
     GraphTransaction,
     ModelRecord,
     RelationshipRecord,
+    StoredDocument,
     TwinRecord,
     WriteFunction,
 )
 
 _ETAG = 'W/"00000000-0000-0000-0000-000000000000"'
 _ROWS, _ROW = "tckRows", "`tck row`"
+_MOST_MODELS = 100_000
+_RECORDER = EventRecorder("", count(1).__next__, silent=True)
 
 Bindings: TypeAlias = dict[str, Value]
 Entries: TypeAlias = Sequence[tuple[str, ast.Expression]]
 Evaluate: TypeAlias = Callable[[ast.NodeElement | ast.RelationshipElement], dict[str, Value]]
+
+
+class Stored(NamedTuple):
+    """All of a graph."""
+
+    models: Sequence[ModelRecord]
+    twins: Sequence[TwinRecord]
+    relationships: Sequence[RelationshipRecord]
 
 
 class NotStorable(Exception):
@@ -101,6 +114,54 @@ class TckGraph:
                     for row in rows:
                         self._delete([row[name] for name in variables])
         self._flush()
+
+    # --- the history ------------------------------------------------------------------------
+
+    def hide(self) -> Stored:
+        """Delete all that is stored, with the rows of its history, and return it."""
+        session = self._store.session()
+        try:
+            with session.snapshot():
+                stored = Stored(
+                    session.read_models(after=0, limit=_MOST_MODELS),
+                    list(session.iterate_twins()),
+                    list(session.iterate_relationships()),
+                )
+        finally:
+            session.close()
+
+        def delete(transaction: GraphTransaction) -> None:
+            for edge in stored.relationships:
+                key, before = (edge.source_id, edge.relationship_id), _get_document(edge)
+                _RECORDER.record_relationship_deleted(transaction, key, before)
+                transaction.delete_relationship(*key)
+            for twin in stored.twins:
+                _RECORDER.record_twin_deleted(transaction, twin.twin_id, _get_document(twin))
+                transaction.delete_twin(twin.twin_id)
+            for model in stored.models:
+                _RECORDER.record_model_deleted(transaction, model)
+            transaction.delete_models([model.model_id for model in stored.models])
+
+        self._write(delete)
+        return stored
+
+    def bring_back(self, stored: Stored) -> None:
+        """Store what was deleted, as created anew."""
+
+        def put(transaction: GraphTransaction) -> None:
+            transaction.put_models(stored.models)
+            for model in stored.models:
+                _RECORDER.record_model(transaction, ChangeKind.MODEL_CREATED, model.model_id)
+            for twin in stored.twins:
+                transaction.put_twin(twin)
+                created = _RECORDER.build_created((twin.twin_id, ""), "", twin.body)
+                transaction.append_events([created])
+            for edge in stored.relationships:
+                transaction.put_relationship(edge)
+                key = edge.source_id, edge.relationship_id
+                transaction.append_events([_RECORDER.build_created(key, "", edge.body)])
+
+        self._write(put)
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -234,6 +295,10 @@ class TckGraph:
         (outcome,) = self._store.write([work])
         if outcome.error is not None:
             raise outcome.error
+
+
+def _get_document(record: TwinRecord | RelationshipRecord) -> StoredDocument:
+    return StoredDocument(record.etag, record.body)
 
 
 def _quote(name: str) -> str:

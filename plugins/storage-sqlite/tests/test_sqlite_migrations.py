@@ -69,7 +69,8 @@ def test_events_of_an_older_file_are_read_as_they_were_stored() -> None:
     transaction = SqliteTransaction(connection)
     transaction.append_events([OutboxEvent("b", b"1", ChangeKind.TWIN_CREATED)])
     rows = transaction.read_events(after=0, limit=9)
-    assert rows[0] == (1, OutboxEvent("a", text, None))
+    moment = rows[0][1].moment  # that of the upgrade
+    assert rows[0] == (1, OutboxEvent("a", text, None, "", moment))
     assert read_events(transaction, after=0, limit=1) == [(1, ReadEvent("a", text))]
     assert not transaction.read_changes(after=0, limit=9).is_complete
     change = EntityChange(2, ChangeKind.TWIN_CREATED, "b")

@@ -19,6 +19,7 @@ from twinframe.http.operations import AS_OF, Route
 from twinframe.model.etags import parse_condition
 
 _LONGEST: Final = 100
+_QUERYING: Final = "POST /query"
 _API_VERSION: Final = "api-version"
 
 
@@ -61,6 +62,11 @@ def check_query(request: Request, known: Collection[str], many: Collection[str] 
             raise InvalidArgument(f"The query parameter {name} stands there more than once.")
 
 
+def is_like_as_of(name: str) -> bool:
+    """Whether a name is `asOf`, or a spelling of it that other interfaces have."""
+    return name.lower().replace("_", "").replace("-", "") == "asof"
+
+
 def refuse_past(route: Route) -> Route:
     """Return the route; its responder refuses `asOf` unless it takes it, and near misses of it.
 
@@ -68,17 +74,19 @@ def refuse_past(route: Route) -> Route:
     sends `asOf` with a write expects no write of the present.
     """
     takes = AS_OF in route.parameters
+    reason = "it works on the present state only. Nothing was read or changed."
+    if route.call == _QUERYING:
+        reason = "send asOf as a member of the body."
     if route.permission is None:
         return route
 
     def check(request: Request) -> None:
         for name in request.params:
-            if name.lower().replace("_", "").replace("-", "") != "asof":
+            if not is_like_as_of(name):
                 continue
             if not takes:
                 raise InvalidArgument(
-                    f"This operation takes no {name[:_LONGEST]}: it works on the present state "
-                    "only. Nothing was read or changed."
+                    f"This operation takes no query parameter {name[:_LONGEST]}: {reason}"
                 )
             if name != AS_OF.name:
                 raise InvalidArgument(

@@ -326,7 +326,7 @@ _QUERY_ROUTES = (
         "Query",
         (PAGE_SIZE,),
         Body(schemas.QuerySpecification),
-        {400: "BadRequest, InvalidArgument, SqlQueryError, TimeoutError"},
+        {400: "BadRequest, InvalidArgument, SqlQueryError, TimeoutError", 410: _GONE},
     ),
 )
 

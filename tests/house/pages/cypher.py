@@ -122,7 +122,9 @@ The reading half of openCypher 9:
   `n {.name}`, parameters `$name`;
 - subqueries `EXISTS { }`, `COUNT { }`, `COLLECT { }`, `CALL { }`, `CALL (a, b) { }`;
 - label expressions `:A|B`, `:A&B`, `:!A`, `:(A|B)&C`, for nodes, relationships and as
-  conditions.
+  conditions;
+- before the query, `AS OF datetime('...')` names the state of the graph that it reads, see
+  [earlier states](../how-to/see-earlier-states.md).
 
 Twins have members that begin with a dollar sign. These mean the same: `` t.`$dtId` ``,
 `t['$dtId']`, `t.$dtId`; so do `` {`$dtId`: 'x'} `` and `{$dtId: 'x'}`.

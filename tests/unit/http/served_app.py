@@ -240,6 +240,7 @@ class FakeQueries:
         parameters: Mapping[str, JsonValue],
         continuation_token: str | None,
         page_size: int | None,
+        as_of: str | int | None = None,
     ) -> FakeQueryPage:
         self.documents.calls.append(("run", text, dict(parameters), continuation_token, page_size))
         if text == "crash":

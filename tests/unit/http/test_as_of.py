@@ -193,6 +193,50 @@ def test_a_near_miss_is_not_passed_over(world: World, name: str) -> None:
     assert "Did you mean asOf?" in answer.body.decode()
 
 
+def query(client: Client, **body: Any) -> Answered:
+    return client.send("POST", "/query", orjson.dumps(body))
+
+
+def test_a_query_takes_it_in_its_body(world: World) -> None:
+    client = connect(world)
+    world.do(world.graph.models.create_models(build_building_interfaces()))
+    first = world.put("a", temperature=1.5)
+    position, moment = find_last(world)
+    world.put("a", temperature=2.5)
+    for text in ("MATCH (n) RETURN n", "SELECT n FROM digitaltwins n"):
+        for as_of in (position, str(position), render_update_time(moment)):
+            found = orjson.loads(query(client, query=text, asOf=as_of).body)
+            assert found == {"value": [{"n": first}], "continuationToken": None}
+        assert query(client, query=text, asOf=None).body.count(b"2.5") == 1
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "part"),
+    [
+        ("asOf", True, "asOf of the type Boolean"),
+        ("asOf", [1], "asOf of the type List"),
+        ("asOf", 1.0, "asOf of the type Float"),
+        ("asOf", "", "asOf '' is neither"),
+        ("asOf", -1, "asOf '-1' is neither"),
+        ("asOf", 2**62, "is neither"),
+        ("as_of", 1, "Did you mean asOf?"),
+        ("ASOF", "x", "Did you mean asOf?"),
+    ],
+)
+def test_a_query_of_no_earlier_moment_is_refused(
+    world: World, member: str, value: Any, part: str
+) -> None:
+    answer = query(connect(world), query="RETURN 1", **{member: value})
+    assert (answer.status, answer.code) == (400, "InvalidArgument")
+    assert part in orjson.loads(answer.body)["error"]["message"]
+
+
+def test_a_parameter_of_a_query_is_sent_to_its_body(world: World) -> None:
+    answer = connect(world).send("POST", "/query?asOf=1", b'{"query": "RETURN 1"}')
+    assert (answer.status, answer.code) == (400, "InvalidArgument")
+    assert "send asOf as a member of the body" in answer.body.decode()
+
+
 OTHERS = [
     route for route in ROUTES if AS_OF not in route.parameters and route.permission is not None
 ]

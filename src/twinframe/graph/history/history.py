@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from twinframe.errors import HistoryNotKept, InvalidArgument, Unsupported
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.paging import Listing
 from twinframe.graph.history.past import PastSession
 from twinframe.model.clock import render_update_time
+from twinframe.model.comparison import name_type
 from twinframe.model.moments import parse_moment
+from twinframe.model.temporal.instants import DateTime
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession
 
@@ -21,30 +23,49 @@ _POSITION: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _LOST_PLUS: Final = re.compile(r" (?=[0-9]{2}:?[0-9]{2}$)", re.ASCII)
 _FRACTION: Final = re.compile(r"\.([0-9]{7,9})", re.ASCII)
 _MICROSECOND: Final = 1000
+_YEAR_10000: Final = 253_402_300_800_000_000_000
 _LONGEST: Final = 100
 _KIND: Final = "history"
 _START: Final = "start"
 
 
-def parse_as_of(text: str, name: str = "asOf") -> tuple[int | None, int]:
-    """Return the position that a text names, or None and its moment in nanoseconds since 1970.
+Asked: TypeAlias = str | int | DateTime
+"""A state as callers name it: a moment, or the position of an event."""
+
+
+class StateName(NamedTuple):
+    """A position, or None and a moment in nanoseconds since 1970."""
+
+    position: int | None
+    moment: int = 0
+
+
+def check_asked(value: Any) -> Asked:
+    """Return a value that may name a state; raise `InvalidArgument` for one of another type."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, DateTime)):
+        raise _build_error("asOf", "null" if value is None else f"of the type {name_type(value)}")
+    return value
+
+
+def parse_as_of(asked: Asked, name: str = "asOf") -> StateName:
+    """Return the position, or the moment, that callers name.
 
     A blank before the offset counts as `+`, which a URL must write as `%2B`. Raises
     `InvalidArgument`, which has the name of the parameter.
     """
+    if isinstance(asked, DateTime):
+        return StateName(None, asked.instant)
+    text = str(asked)
     if _POSITION.fullmatch(text):
-        return int(text), 0
+        return StateName(int(text))
     text = _LOST_PLUS.sub("+", text)
     try:
         moment = parse_moment(_FRACTION.sub(lambda found: f".{found[1][:6]}", text))
     except InvalidArgument as error:
-        raise InvalidArgument(
-            f"{name} {text[:_LONGEST]!a} is neither a date and time with an offset, such as "
-            "2026-03-01T14:05:00Z, nor the position of an event, such as 1042."
-        ) from error
+        raise _build_error(name, ascii(text[:_LONGEST])) from error
     fraction = _FRACTION.search(text)
     finer = int(fraction[1][6:].ljust(3, "0")) if fraction else 0
-    return None, moment * _MICROSECOND + finer
+    return StateName(None, moment * _MICROSECOND + finer)
 
 
 class Range(NamedTuple):
@@ -76,17 +97,17 @@ class History:
 
         return await self._context.runner.read(read)
 
-    async def find_position(self, text: str) -> int:
-        """Return the position of the last event at a moment, or that which the text names.
+    async def find_position(self, asked: Asked) -> int:
+        """Return the position of the last event at a moment, or that which is named.
 
         Errors: `InvalidArgument` for another text and for the future, `HistoryNotKept`,
         `Unsupported`.
         """
-        asked = parse_as_of(text)
+        named = parse_as_of(asked)
 
         def read(session: GraphSession) -> int:
             with session.snapshot():
-                return self._locate(session, self._read_first(session), asked, "asOf")
+                return self._locate(session, self._read_first(session), named, "asOf")
 
         return await self._context.runner.read(read)
 
@@ -167,11 +188,9 @@ class History:
         start = session.read_entry(_KIND, _START)
         return max(first - 1, 0 if start is None else int(start))
 
-    def _locate(
-        self, session: GraphSession, first: int, asked: tuple[int | None, int], name: str
-    ) -> int:
-        """Return the position that is asked for; `first` is the first that can be shown."""
-        position, moment = asked
+    def _locate(self, session: GraphSession, first: int, named: StateName, name: str) -> int:
+        """Return the position that is named; `first` is the first that can be shown."""
+        position, moment = named
         if position is None:
             return self._find(session, first, moment, name)
         _, last = session.read_event_bounds()
@@ -190,9 +209,9 @@ class History:
         if newest is None or newest[1] <= moment:
             now = self._context.clock()
             if moment > max(now, 0 if newest is None else newest[1]):
+                text = f" {render_update_time(moment)}" if moment < _YEAR_10000 else ""
                 raise InvalidArgument(
-                    f"{name} {render_update_time(moment)} is in the future: it is "
-                    f"{render_update_time(now)} here."
+                    f"{name}{text} is in the future: it is {render_update_time(now)} here."
                 )
             if newest is None and last:  # since when the state is as it is, is not known
                 raise _build_gone(session, last)
@@ -214,11 +233,18 @@ class History:
         return low
 
 
-def _is_later(low: tuple[int | None, int] | None, high: tuple[int | None, int] | None) -> bool:
+def _is_later(low: StateName | None, high: StateName | None) -> bool:
     """Return whether both are moments, and the first is later: nothing may be between them."""
     if low is None or high is None or low[0] is not None or high[0] is not None:
         return False
     return low[1] > high[1]
+
+
+def _build_error(name: str, given: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{name} {given} is neither a date and time with an offset, such as 2026-03-01T14:05:00Z, "
+        "nor the position of an event, such as 1042."
+    )
 
 
 def _check(session: GraphSession, first: int, position: int) -> None:

@@ -44,8 +44,10 @@ class PastModels:
     @cached_property
     def is_present(self) -> bool:
         """Whether the same models are stored now, so that all labels are the same."""
-        first, _ = self._changes
-        return all(kind == ChangeKind.MODEL_DECOMMISSIONED for _, kind in first.values())
+        first, deleted = self._changes
+        return not deleted and all(
+            kind == ChangeKind.MODEL_DECOMMISSIONED for _, kind in first.values()
+        )
 
     def find_first_change(self, model_id: str) -> int | None:
         """Return the position of its first change after this state, or None."""

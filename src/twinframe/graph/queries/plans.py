@@ -89,7 +89,7 @@ class QueryPlans:
         self, settings: QuerySettings, models: ModelCache, engine: QueryEngine | None
     ) -> None:
         self._engine = engine
-        self._options = build_options(settings)
+        self.options = build_options(settings)
         # NOTE: the options are no part of its keys: all plans here have the same.
         # NOTE: a form is kept by the skeleton of its texts, unless a plan with it is.
         self._kept: PlanCache[Plan | Form] = PlanCache(settings.plan_cache)
@@ -119,7 +119,7 @@ class QueryPlans:
 
     def _split(self, text: str) -> Pieces | None:
         # NOTE: the longest text is a limit of each text, not of those that share a plan.
-        if not self._shares or len(text) * _WIDEST > self._options.max_text_bytes:
+        if not self._shares or len(text) * _WIDEST > self.options.max_text_bytes:
             return None
         return split_text(text)
 
@@ -216,7 +216,10 @@ class QueryPlans:
         return None
 
     def _parse(self, text: str, values: Mapping[str, Value]) -> ParsedQuery:
-        return parse_query(text, parameters=values, options=self._options)
+        parsed = parse_query(text, parameters=values, options=self.options)
+        if parsed.as_of is not None:  # whoever runs it has taken one off already
+            raise parsed.as_of.refuse("AS OF may stand before a query once")
+        return parsed
 
 
 def _build_shared_key(template: str, key: PlanKey) -> PlanKey:

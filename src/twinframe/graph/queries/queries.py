@@ -3,6 +3,8 @@
 Paging: a plan whose rows come in the order of a key continues after the last key, so that writes
 between pages neither repeat nor hide rows. The result of any other query that is longer than a page
 is written to a file once, while its first page is sent; all pages show the one snapshot.
+
+A query of an earlier state is run by the evaluator over a session that shows that state.
 """
 
 from __future__ import annotations
@@ -15,16 +17,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
+    QueryInvalid,
     QueryTimeout,
     TwinframeError,
 )
 from twinframe.graph.context.context import GraphContext
+from twinframe.graph.context.model_cache import ModelCache
 from twinframe.graph.context.paging import Continuation, PageSizes, TokenSigner
+from twinframe.graph.history.history import Asked, History, check_asked
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.graph.queries.plans import Found, Plan, QueryPlans
 from twinframe.graph.queries.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
@@ -32,7 +37,9 @@ from twinframe.graph.queries.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.queries.watch import QueryWatch
 from twinframe.model.values import JsonValue, Value
 from twinframe.query.engine import CannotRun, JsonRow, QueryEngine
+from twinframe.query.evaluate.constants import evaluate_briefly
 from twinframe.query.evaluate.limits import Limits, Meter
+from twinframe.query.language import AsOf, split_as_of
 from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.storage.base import GraphSession
 
@@ -64,19 +71,28 @@ class QueryPage(NamedTuple):
     warnings: tuple[QueryWarning, ...] = ()
 
 
+class _State(NamedTuple):
+    """The position of an earlier state, and the words in which it was asked for."""
+
+    position: int
+    asked: str
+
+
 # PERF: the following three are not frozen, since each query makes one of each and setting a field
 # of a frozen object takes 50 ns more. They are never changed.
 @dataclass(slots=True)
 class _Position:
     """A query and where its next page starts.
 
-    After the key `after`, or in the stored `result` (name and offset), else at its first row.
+    After the key `after`, or in the stored `result` (name and offset), else at its first row. The
+    `state` is None for the present one.
     """
 
     text: str
     parameters: Mapping[str, JsonValue]
     after: int | str | None = None
     result: tuple[str, int] | None = None
+    state: _State | None = None
 
     @property
     def values(self) -> Mapping[str, Value]:
@@ -136,6 +152,8 @@ class Queries:
         self._tries_short = settings.timeout > SHORT_SECONDS
         self._sizes = PageSizes(settings.page_size, settings.max_page_size, most_bytes)
         self._plans = QueryPlans(settings, context.models, engine)
+        self._history = History(context)
+        self._past_plans = QueryPlans(settings, ModelCache(), None)
         self._spool = ResultSpool(
             scratch,
             SpoolLimits(
@@ -178,19 +196,21 @@ class Queries:
         parameters: Mapping[str, JsonValue] | None = None,
         continuation_token: str | None = None,
         page_size: int | None = None,
+        as_of: Asked | None = None,
     ) -> QueryPage:
         """Return one page of rows; a token suffices to continue, a text with it must match.
 
+        `as_of` names the state to read, as the clause AS OF of a text does; None is the present.
+
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
-        `LimitExceeded`.
+        `LimitExceeded`, `HistoryNotKept`, `Unsupported`.
         """
+        given = parameters or {}
         if self._instruments is None:
-            return await self._run_page(text, parameters or {}, continuation_token, page_size)
+            return await self._run_page(text, given, continuation_token, page_size, as_of)
         watch = QueryWatch(text or "")
         try:
-            page = await self._run_page(
-                text, parameters or {}, continuation_token, page_size, watch
-            )
+            page = await self._run_page(text, given, continuation_token, page_size, as_of, watch)
         except TwinframeError as error:
             if watch.read_seconds() >= self._instruments.least_query:
                 self._instruments.note_query(watch.build_run(error=error.code))
@@ -214,10 +234,16 @@ class Queries:
         parameters: Mapping[str, JsonValue],
         continuation_token: str | None,
         page_size: int | None,
+        as_of: Asked | None,
         watch: QueryWatch | None = None,
     ) -> QueryPage:
         signer = await self._context.read_signer()
+        clause = None
+        if text is not None:
+            text, clause = split_as_of(text, parameters, self._plans.options)
         position, size = self._start(signer, text, parameters, continuation_token, page_size)
+        if clause is not None or as_of is not None:
+            await self._find_state(position, clause, as_of, continuation_token)
         if watch is not None:
             watch.text = position.text
         if position.result is None:
@@ -249,6 +275,25 @@ class Queries:
             )
         return position, self._sizes.build(page_size, carried.size)
 
+    async def _find_state(
+        self, position: _Position, clause: AsOf | None, as_of: Asked | None, token: str | None
+    ) -> None:
+        """Set the state of a first page; raise an error if a later one is of another state."""
+        if clause is not None and as_of is not None:
+            raise InvalidArgument(
+                "The query begins with AS OF, and asOf is sent with it. Send one of them."
+            )
+        asked = str(as_of) if clause is None else clause.text
+        if token is None:
+            named = as_of if clause is None else _evaluate(clause, position.values)
+            found = await self._history.find_position(check_asked(named))
+            position.state = _State(found, asked)
+        elif position.state is None or position.state.asked != asked:
+            raise InvalidContinuationToken(
+                "The continuation token belongs to a query of another state. Send it with the asOf "
+                "of its first page, or alone."
+            )
+
     # --- pages of a result that is kept -------------------------------------------------------
 
     async def _read_kept(self, position: _Position, name: str, offset: int, size: int) -> _Answer:
@@ -277,6 +322,14 @@ class Queries:
         )
         text, values = position.text, position.values
         request = _Request(position, values, size, self._sizes.bytes, limits, watch)
+        state = position.state
+        if state is not None:
+
+            def take_past(session: GraphSession, publish: _Publish) -> _Answer:
+                read = partial(self._take, request=request, found=None, publish=publish)
+                return self._history.show(state.position, read)(session)
+
+            return await self._context.runner.scan_early(take_past, settings.timeout)
         found = self._plans.find(text, values) if is_small(text, values) else None
         if found is not None and found.plan.is_short and self._tries_short:
             request.values = found.values
@@ -318,17 +371,18 @@ class Queries:
     ) -> _Answer:
         """Return the page by the engine's plan, or on `CannotRun` by the evaluator's."""
         position, watch = request.position, request.watch
+        plans = self._plans if position.state is None else self._past_plans
         session.watch_memory(self._context.memory.look)
         if watch is not None:
             watch.begin_compile()
-        plan, request.values = self._plans.open(session, position.text, position.values, found)
+        plan, request.values = plans.open(session, position.text, position.values, found)
         if watch is not None:
             watch.begin_run(plan)
         start = time.thread_time()
         try:
             answer = self._take_page(session, request, plan, publish)
         except CannotRun:
-            plan = self._plans.give_up(plan, position.text, position.values)
+            plan = plans.give_up(plan, position.text, position.values)
             request.values = position.values
             if watch is not None:
                 watch.begin_run(plan)
@@ -478,18 +532,29 @@ def _build_values(parameters: Mapping[str, JsonValue]) -> Mapping[str, Value]:
     return cast("Mapping[str, Value]", parameters)
 
 
+def _evaluate(clause: AsOf, values: Mapping[str, Value]) -> Value:
+    """Return the moment of a clause AS OF."""
+    try:
+        return evaluate_briefly(clause.moment, values)
+    except QueryInvalid as error:
+        raise clause.source.locate(error) from error
+    except LookupError as error:
+        raise InvalidArgument("The moment of AS OF cannot be read from the graph.") from error
+
+
 def _render_token(signer: TokenSigner, position: _Position, size: int) -> str:
     result: JsonValue = None if position.result is None else [*position.result]
-    state: JsonValue = [position.text, dict(position.parameters), position.after, result]
+    state: list[JsonValue] = [position.text, dict(position.parameters), position.after, result]
+    if position.state is not None:
+        state.append([*position.state])
     return signer.render(_OPERATION, None, Continuation(state, size))
 
 
 def _parse_position(state: JsonValue) -> _Position:
     # Only signed state comes this far.
-    text, parameters, after, result = cast(
-        "tuple[str, dict[str, JsonValue], int | str | None, tuple[str, int] | None]", state
-    )
-    return _Position(text, parameters, after, result and (result[0], result[1]))
+    text, parameters, after, result, *past = cast("list[Any]", state)
+    kept = None if result is None else (result[0], result[1])
+    return _Position(text, parameters, after, kept, _State(*past[0]) if past else None)
 
 
 def _measure_rows(rows: Sequence[bytes]) -> float:

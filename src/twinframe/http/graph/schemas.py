@@ -112,6 +112,13 @@ class QuerySpecification(Shape):
         None, description="Values of the query's parameters, by name without `$`."
     )
     continuation_token: str | None = Field(None, alias="continuationToken")
+    as_of: str | int | None = Field(
+        None,
+        alias="asOf",
+        description="Answer as of this moment: a date and time with an offset, or the position of "
+        "an event.",
+        examples=["2026-03-01T14:05:00Z"],
+    )
 
 
 class QueryWarning(Shape):

@@ -101,6 +101,16 @@ def evaluate_constant(expression: Expression) -> Value:
     return compile_constant(expression)({})
 
 
+def evaluate_briefly(expression: Expression, parameters: Mapping[str, Value]) -> Value:
+    """The value of an expression that reads only parameters, on the event loop.
+
+    Raises `LookupError` as `compile_constant`, `QueryInvalid`, and `LimitExceeded` for more than
+    two thousand steps, a thousand elements or 64 KiB.
+    """
+    run = Run(_BriefReader(_FEW), parameters, Limits(max_rows=_LONGEST, max_bytes=_LARGEST))
+    return compile_in_run(expression)(run)
+
+
 def compile_constant(expression: Expression) -> Callable[[Mapping[str, Value]], Value]:
     """Compile an expression that reads only parameters to a function of the parameters.
 

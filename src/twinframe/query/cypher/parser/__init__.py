@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from twinframe.query.cypher import ast
     from twinframe.query.errors import Source
     from twinframe.query.options import FrontEndOptions
+    from twinframe.query.spans import Span
 
 _FEW: Final = 4
+_LONGEST_CLAUSE: Final = 200
+"""The most tokens of the clause AS OF: texts are parsed in threads, this on the event loop."""
 
 
 def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, str]:
@@ -27,6 +30,20 @@ def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, s
     parser = CypherParser(source, _take_tokens(source, options), options)
     prefix = parser.accept_prefix()
     return parser.parse_whole_query(), prefix
+
+
+def parse_as_of(source: Source, options: FrontEndOptions) -> tuple[ast.Expression, Span]:
+    """Parse the clause AS OF of a text that begins with it; return its moment, and where it is.
+
+    EXPLAIN or PROFILE may precede it. Raises QueryInvalid.
+    """
+    tokens = list(islice(read_tokens(source), _LONGEST_CLAUSE))
+    end = tokens[-1].end
+    parser = CypherParser(source, [*tokens, Token(TokenKind.END, "", "", end, end)], options)
+    parser.accept_prefix()
+    start = parser.expect("AS").start
+    parser.expect("OF", "after AS")
+    return parser.parse_expression(), parser.span_from(start)
 
 
 def _take_tokens(source: Source, options: FrontEndOptions) -> list[Token]:
