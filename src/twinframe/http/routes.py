@@ -43,6 +43,7 @@ _TELEMETRY = (
 )
 
 _PATCH_ERRORS = "InvalidArgument, JsonPatchInvalid, ValidationFailed"
+_TWIN_PATCH_ERRORS = f"DerivedPropertyReadOnly, {_PATCH_ERRORS}"
 _NO_TWIN = "DigitalTwinNotFound"
 _NO_EDGE = "DigitalTwinNotFound, RelationshipNotFound"
 _STALE = "PreconditionFailed"
@@ -75,7 +76,10 @@ _TWIN_ROUTES = (
         "Twins",
         (_IF_NONE_MATCH, _PUT_IF_MATCH),
         Body(schemas.DigitalTwin),
-        {400: "InvalidArgument, ModelDecommissioned, ValidationFailed", 412: _STALE},
+        {
+            400: "DerivedPropertyReadOnly, InvalidArgument, ModelDecommissioned, ValidationFailed",
+            412: _STALE,
+        },
     ),
     Route(
         f"PATCH {_TWINS}",
@@ -87,7 +91,7 @@ _TWIN_ROUTES = (
         "Twins",
         (_IF_MATCH, _IF_OTHER),
         _PATCH,
-        {400: _PATCH_ERRORS, 404: _NO_TWIN, 412: _STALE},
+        {400: _TWIN_PATCH_ERRORS, 404: _NO_TWIN, 412: _STALE},
     ),
     Route(
         f"DELETE {_TWINS}",

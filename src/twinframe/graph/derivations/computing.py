@@ -40,7 +40,9 @@ class Computing:
     def __init__(self, context: GraphContext, engine: QueryEngine | None) -> None:
         self._context = context
         self._settings = context.settings.query
-        self._plans = QueryPlans(self._settings, context.models, engine)
+        # A name that is no longer known, since its model was deleted, is no error of a value.
+        lenient = self._settings.model_copy(update={"strict": False})
+        self._plans = QueryPlans(lenient, context.models, engine)
 
     def check_names(self, session: GraphSession, text: str) -> str | None:
         """Return what is wrong with a name of the query that no model has; None if all are known.

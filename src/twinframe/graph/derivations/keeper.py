@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple
 
+from twinframe.errors import LimitExceeded, MemoryExhausted, QueryTimeout, StorageBusy
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext, ServiceWrite
 from twinframe.graph.derivations.changes import Changes, find_concerned, read_changes
@@ -27,12 +28,13 @@ from twinframe.model.clock import render_update_time
 from twinframe.query.algebra import LabelName
 from twinframe.storage.base import GraphSession, GraphTransaction
 
-AT_ONCE: Final = 500
+AT_ONCE: Final = 200
 """Twins whose values are computed, and written, together."""
 _FILL_IDS: Final = 20_000
 _FEW_ROWS: Final = 64
 """Rows of the outbox that are read on the event loop: 10 us each."""
 _ROWS: Final = 1000
+_BUSY_PAUSE: Final = 0.2
 _FLUSH_SECONDS: Final = 0.5
 """Seconds between two stores of the progress where no value is written with it."""
 _SHORTEST_PAUSE: Final = 0.001
@@ -158,6 +160,9 @@ class Keeper:
                     await self._pause()
         except DefinitionChanged:
             return True
+        except (MemoryExhausted, StorageBusy):  # what is stored of the progress misses nothing
+            await asyncio.sleep(_BUSY_PAUSE)
+            return True
 
     def _is_over(self, idle: float) -> bool:
         return self._idle_seconds is not None and idle >= self._idle_seconds
@@ -244,8 +249,19 @@ class Keeper:
             read = partial(self._mark, _FEW_ROWS)
             if (found := runner.read_short(read, SHORT_STEPS, SHORT_SECONDS)) is not None:
                 return found
-        timeout = self._context.settings.query.timeout
-        return await runner.scan(partial(self._mark, _ROWS), timeout)
+        timeout, rows = self._context.settings.query.timeout, _ROWS
+        while rows:
+            try:
+                return await runner.scan(partial(self._mark, rows), timeout)
+            except (LimitExceeded, QueryTimeout):
+                rows //= 8
+        return await runner.scan(self._skip, timeout)
+
+    def _skip(self, session: GraphSession) -> _Marked:
+        """Pass a change that concerns so many twins that it takes too long to find them."""
+        changes = read_changes(session, self._position, 1, self._find_own)
+        is_known = session.read_schema_version() == self._version
+        return _Marked(changes, [set[str]() for _ in self.kept], is_known, refills=True)
 
     def _mark(self, rows: int, session: GraphSession) -> _Marked:
         changes = read_changes(session, self._position, rows, self._find_own)
@@ -327,15 +343,25 @@ class Keeper:
         values = await self._computing.compute(one.text, ids) if ids else []
         progress = replace(progress, computed=progress.computed + len(values))
         changed = [each for each in values if _is_news(each)]
+        former = one.progress
         if not changed:
             one.progress, one.is_stored = progress, False
-            return
-        command, context = WriteValues(one.derivation, self._lease, changed, progress), one.context
-        written = await context.write(ServiceWrite(lambda found: command.apply(context, found)))
-        context.signal.set()
-        one.progress, one.is_stored = written.progress, True
-        if written.last > written.before:
-            self._own.append(_Own(written.before, written.last, one.derivation))
+        while changed:
+            command = WriteValues(one.derivation, self._lease, changed, progress, former)
+            written = await one.context.write(ServiceWrite(partial(command.apply, one.context)))
+            one.context.signal.set()
+            one.progress, one.is_stored = written.progress, True
+            if written.last > written.before:
+                self._own.append(_Own(written.before, written.last, one.derivation))
+            del changed[: written.count]
+            progress = replace(
+                progress,
+                written=written.progress.written,
+                errors=written.progress.errors,
+                error=written.progress.error,
+                error_twin=written.progress.error_twin,
+                error_time=written.progress.error_time,
+            )
 
     # --- progress -------------------------------------------------------------------------------
 

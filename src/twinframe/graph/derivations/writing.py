@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Final, cast
 
 import orjson
 
@@ -23,6 +23,9 @@ from twinframe.model.patches import PatchOperation
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphTransaction, StoredDocument
 
+_GROUP_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of documents after which a write is committed: other writers wait meanwhile."""
+
 
 class DefinitionChanged(Exception):
     """The derivation was replaced or deleted since its values were computed."""
@@ -30,23 +33,29 @@ class DefinitionChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The progress as it is stored now, and the positions of the rows of this write: those after
-    `before` up to `last`.
+    """The progress as it is stored now, how many of the values are, and the positions of the rows
+    of this write: those after `before` up to `last`.
     """
 
     progress: Progress
+    count: int
     before: int
     last: int
 
 
 @dataclass(frozen=True, slots=True)
 class WriteValues:
-    """Write those values that differ from the stored ones, and the progress."""
+    """Write those values that differ from the stored ones, and the progress.
+
+    Where the twins are so large that not all are written at once, the position and fill stay those
+    of `former`, the progress that is stored.
+    """
 
     derivation: Derivation
     lease: Lease
     values: Sequence[Computed]
     progress: Progress
+    former: Progress
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> Written:
         """Raises `LeaseLost` and `DefinitionChanged`. A value that its twin cannot take is null."""
@@ -57,14 +66,26 @@ class WriteValues:
         _, before = transaction.read_event_bounds()
         now = render_update_time(context.write_clock())
         pinned = context.pin_models(transaction)
-        progress = self.progress
-        stored = transaction.read_twin_documents([one.twin_id for one in self.values])
-        for value in self.values:
-            document = stored.get(value.twin_id)
-            if document is not None and self._is_derived(pinned, transaction, value.twin_id):
-                progress = self._write(pinned, transaction, value, document, progress, now)
+        progress, count, size, most = self.progress, 0, 0, transaction.most_at_once
+        while count < len(self.values) and size < _GROUP_BYTES:
+            some = self.values[count : count + most]
+            stored = transaction.read_twin_documents([one.twin_id for one in some])
+            for value in some:
+                document = stored.get(value.twin_id)
+                if document is not None and self._is_derived(pinned, transaction, value.twin_id):
+                    progress = self._write(pinned, transaction, value, document, progress, now)
+                    size += len(document.body)
+            count += len(some)
+        if count < len(self.values):
+            progress = replace(
+                progress,
+                position=self.former.position,
+                time=self.former.time,
+                fill=self.former.fill,
+                done=self.former.done,
+            )
         put_progress(transaction, self.derivation.id, progress)
-        return Written(progress, before, transaction.read_event_bounds()[1])
+        return Written(progress, count, before, transaction.read_event_bounds()[1])
 
     def _is_derived(
         self, context: GraphContext, transaction: GraphTransaction, twin_id: str

@@ -19,8 +19,10 @@ from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,
     PreconditionFailed,
+    QueryTimeout,
     TwinframeError,
 )
+from twinframe.graph.derivations import keeper, writing
 from twinframe.graph.events.rows import parse_row
 from twinframe.model.etags import parse_put_condition
 from twinframe.model.pages import PageRequest
@@ -293,6 +295,43 @@ def test_a_value_that_the_property_does_not_take_is_null_and_counted(world: Deri
     assert (progress.errors, progress.error_twin) == (1, "a")
     assert "integer" in progress.error
     assert "size" not in read(world, "a")
+
+
+def test_values_of_large_twins_are_written_in_parts(
+    world: DerivedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "_GROUP_BYTES", 1)
+    ids = [f"t{number}" for number in range(150)]
+    for number, twin_id in enumerate(ids):
+        put(world, twin_id, PLACE, own=float(number))
+    world.define("near", model=PLACE, property="nearest", value="this.own + 1")
+    world.stop_after(2)  # the lease, then the first part
+    first = [read(world, twin_id).get("nearest") for twin_id in ids]
+    assert 0 < sum(value is not None for value in first) < 150
+    assert find_state(world, "near").progress.fill == ""
+    world.settle()
+    assert [read(world, twin_id)["nearest"] for twin_id in ids] == [
+        float(number + 1) for number in range(150)
+    ]
+    state = find_state(world, "near")
+    assert (state.name, state.progress.written, state.progress.done) == ("current", 150, 150)
+
+
+def test_a_change_that_concerns_too_many_computes_all(
+    world: DerivedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_area(world)
+    world.define("mean", **MEAN)
+    world.settle()
+
+    def find_too_many(*_arguments: Any) -> set[str]:
+        raise QueryTimeout("It takes too long.")
+
+    patch(world, "r1", "/own", 11.0)
+    monkeypatch.setattr(keeper, "find_concerned", find_too_many)
+    world.settle()
+    assert read(world, "a")["mean"] == 6.5
+    assert find_state(world, "mean").name == "current"
 
 
 def test_only_values_that_changed_are_written_and_only_what_is_concerned_is_computed(
