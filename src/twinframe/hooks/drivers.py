@@ -73,6 +73,7 @@ SOURCE = Seam(
     {
         "mqtt": "twinframe-events-mqtt",
         "nats": "twinframe-events-nats",
+        "kafka": "twinframe-events-kafka",
     },
 )
 

@@ -20,7 +20,7 @@ from twinframe.hooks.event_sinks.base import (
     EventSink,
     Message,
 )
-from twinframe.hooks.event_sinks.trust import build_trust
+from twinframe_events_kafka.connection import build_options, leave
 from twinframe_events_kafka.settings import KafkaSettings
 
 
@@ -70,7 +70,7 @@ class KafkaSink(EventSink):
                 async with asyncio.timeout(self._settings.timeout):
                     await producer.start()
             except (KafkaError, TimeoutError, OSError) as error:
-                await _leave(producer)
+                await leave(producer)
                 raise _build_failure(error) from error
             self._producer = producer
             return producer
@@ -84,42 +84,19 @@ class KafkaSink(EventSink):
         async with self._lock:
             if self._producer is producer:
                 self._producer = None
-                await _leave(producer)
+                await leave(producer)
 
     def _build_options(self) -> dict[str, Any]:
         settings = self._settings
-        options: dict[str, Any] = {
-            "bootstrap_servers": list(settings.servers),
-            "client_id": "twinframe",
+        return {
+            **build_options(settings, settings.timeout),
             "acks": "all",
             "enable_idempotence": True,
             "compression_type": None if settings.compression == "none" else settings.compression,
             "max_request_size": settings.max_request_bytes,
-            "request_timeout_ms": int(settings.timeout * 1000),
-            "security_protocol": _find_protocol(settings),
         }
-        if settings.tls:
-            options["ssl_context"] = build_trust(settings.certificate_authority)
-        if settings.username:
-            options["sasl_mechanism"] = settings.mechanism
-            options["sasl_plain_username"] = settings.username
-            options["sasl_plain_password"] = settings.password.get_secret_value()
-        return options
-
-
-def _find_protocol(settings: KafkaSettings) -> str:
-    transport = "SSL" if settings.tls else "PLAINTEXT"
-    return f"SASL_{transport}" if settings.username else transport
 
 
 def _build_failure(error: BaseException) -> DeliveryFailed:
     reason = str(error) or type(error).__name__
     return DeliveryFailed(f"Kafka did not take it: {reason}")
-
-
-async def _leave(producer: Any) -> None:
-    try:
-        async with asyncio.timeout(5):
-            await producer.stop()
-    except (KafkaError, TimeoutError, OSError):
-        return
