@@ -41,7 +41,7 @@ class ParquetSettings(Section):
             near = find_nearest(url.scheme, known)
             hint = f"did you mean {near}://?" if near else "such as s3://bucket/folder"
             raise ValueError(
-                f"{url.scheme}:// is no kind of storage that can be written to; {hint}"
+                f"{url.scheme}:// is no kind of storage that can be written to ({hint})"
             )
         if "@" in url.netloc and url.scheme not in ("abfs", "abfss", "adl"):
             raise ValueError(

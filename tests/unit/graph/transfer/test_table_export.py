@@ -133,14 +133,31 @@ def test_the_rows_lead_to_the_state_of_the_graph(
         assert parts == sink.all
 
 
+@pytest.fixture
+def kept(world: Any) -> Any:
+    """A graph whose storage keeps history."""
+    with reading(world.store) as session:
+        if not session.keeps_history:
+            pytest.skip("This storage keeps no history.")
+    return world
+
+
+def test_a_storage_without_history_says_so(world: Any) -> None:
+    with reading(world.store) as session:
+        if session.keeps_history:
+            pytest.skip("This storage keeps history.")
+    with pytest.raises(Unsupported, match="keeps no history"):
+        export(world)
+
+
 def build_settings(*, enabled: bool) -> Settings:
     return Settings(events=EventsSettings(enabled=enabled))
 
 
-def test_changes_without_events_have_the_rows_that_events_would_have(world: Any) -> None:
-    silent = type(world)(world.store, build_settings(enabled=False))
+def test_changes_without_events_have_the_rows_that_events_would_have(kept: Any) -> None:
+    silent = type(kept)(kept.store, build_settings(enabled=False))
     found = []
-    for each, twin, other in ((world, "a", "b"), (silent, "c", "d")):
+    for each, twin, other in ((kept, "a", "b"), (silent, "c", "d")):
         times = {
             "$metadata": {"$model": ROOM, "temperature": {"sourceTime": "2024-01-31T12:00:00Z"}}
         }
@@ -151,7 +168,7 @@ def test_changes_without_events_have_the_rows_that_events_would_have(world: Any)
         each.relate(twin, "r", other, "relatedTo")
         each.do(each.graph.relationships.delete_relationship(twin, "r"))
         each.do(each.graph.twins.delete_twin(twin))
-        rows = [{**row, "TimeStamp": ""} for row in export(world)[0].all]
+        rows = [{**row, "TimeStamp": ""} for row in export(kept)[0].all]
         ids = {twin: "1", other: "2"}
         found.append(
             [
@@ -168,40 +185,40 @@ def test_changes_without_events_have_the_rows_that_events_would_have(world: Any)
     }
 
 
-def test_moments_name_what_is_exported(world: Any) -> None:
-    world.put("a")
-    first = world.stamp()
-    world.put("b")
-    second = world.stamp()
-    world.put("c")
+def test_moments_name_what_is_exported(kept: Any) -> None:
+    kept.put("a")
+    first = kept.stamp()
+    kept.put("b")
+    second = kept.stamp()
+    kept.put("c")
 
     def list_twins(*bounds: str | None) -> list[str]:
-        return [row["TwinId"] for row in export(world, *bounds)[0].all if "TwinId" in row]
+        return [row["TwinId"] for row in export(kept, *bounds)[0].all if "TwinId" in row]
 
     assert list_twins() == ["a", "b", "c"]
     assert list_twins(first) == ["b", "c"]
     assert list_twins(None, second) == ["a", "b"]
     assert list_twins(first, second) == ["b"]
     assert list_twins(second, second) == []
-    names = [set(export(world)[0].stored) for _ in range(2)]
+    names = [set(export(kept)[0].stored) for _ in range(2)]
     assert names[0] == names[1]
 
 
-def test_what_cannot_be_exported_is_said(world: Any) -> None:
-    world.put("a")
+def test_what_cannot_be_exported_is_said(kept: Any) -> None:
+    kept.put("a")
     with pytest.raises(InvalidArgument, match="neither a date and time"):
-        export(world, "yesterday")
+        export(kept, "yesterday")
     with pytest.raises(InvalidArgument, match="beyond the last event"):
-        export(world, None, "999")
+        export(kept, None, "999")
     with pytest.raises(InvalidArgument, match="must not be after"):
-        export(world, "2", "1")
-    world.put("b")
-    with reading(world.store) as session:
+        export(kept, "2", "1")
+    kept.put("b")
+    with reading(kept.store) as session:
         last = session.read_event_bounds()[1]
-    run(world.store, lambda transaction: transaction.delete_events(up_to=last - 1, limit=99))
+    run(kept.store, lambda transaction: transaction.delete_events(up_to=last - 1, limit=99))
     with pytest.raises(HistoryNotKept, match="does not go back so far"):
-        export(world, "2001-01-01T00:00:00Z")
-    assert [row["TwinId"] for row in export(world)[0].all if "TwinId" in row] == ["b"]
-    off = type(world)(world.store, Settings(history=HistorySettings(enabled=False)))
+        export(kept, "2001-01-01T00:00:00Z")
+    assert [row["TwinId"] for row in export(kept)[0].all if "TwinId" in row] == ["b"]
+    off = type(kept)(kept.store, Settings(history=HistorySettings(enabled=False)))
     with pytest.raises(Unsupported, match="History__Enabled"):
         export(off)
