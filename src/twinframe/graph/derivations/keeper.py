@@ -208,14 +208,16 @@ class Keeper:
 
         def apply(transaction: GraphTransaction) -> None:
             self._lease.check(transaction)
+            _, last = transaction.read_event_bounds()
             for derivation_id, reason in self.halted.items():
                 derivation = read_derivation(transaction, derivation_id)
                 if derivation is None:
                     continue
                 progress = read_progress(transaction, derivation)
                 progress = progress or Progress(derivation.epoch, 0)
-                if progress.halted != reason:
-                    put_progress(transaction, derivation_id, replace(progress, halted=reason))
+                halted = replace(progress, halted=reason, position=last, fill=None)
+                if halted != progress:
+                    put_progress(transaction, derivation_id, halted)
 
         await self._context.write(ServiceWrite(apply))
 

@@ -41,8 +41,8 @@ class Progress:
     halted: str = ""
 
     def is_behind(self, last: int) -> bool:
-        """Return whether there is something to compute, when `last` is the last change."""
-        return not self.halted and (self.fill is not None or self.position < last)
+        """Return whether there is something to look at, when `last` is the last change."""
+        return self.fill is not None or self.position < last
 
 
 def read_progress(session: GraphSession, derivation: Derivation) -> Progress | None:

@@ -174,6 +174,39 @@ def test_derivations_that_a_new_model_brings_together_halt_with_the_reason(
     assert read(world, "r")["parts"] == 3
 
 
+def test_a_graph_that_is_closed_when_idle_is_opened_only_for_what_is_behind(
+    world: DerivedWorld,
+) -> None:
+    kind = world.graph.deriving
+    kind.idle_seconds = 0.0
+
+    def is_pending() -> bool:
+        return bool(world.do(world.runner.read(lambda session: list(kind.list_pending(session)))))
+
+    build_area(world)
+    assert not is_pending()
+    world.define("mean", **MEAN)
+    world.define("rooms", model=ROOM, property="parts", value="this.size + 2")
+    assert is_pending()
+    world.settle()
+    assert not is_pending()
+    patch(world, "r1", "/size", 7)
+    assert is_pending()
+    world.settle()
+    assert not is_pending()
+    world.run_transaction(lambda found: found.delete_models([AREA]))
+    world.settle()
+    assert find_state(world, "mean").name == "halted"
+    assert "is not stored" in find_state(world, "mean").progress.halted
+    assert not is_pending()
+    world.do(world.graph.models.create_models([one for one in MODELS if one["@id"] == AREA]))
+    world.settle()
+    assert find_state(world, "mean").name == "current"
+    patch(world, "r1", "/own", 11.0)
+    world.settle()
+    assert read(world, "a")["mean"] == 6.5
+
+
 def test_definitions_are_listed_replaced_and_deleted(world: DerivedWorld) -> None:
     build_area(world)
     world.define("mean", **MEAN)
