@@ -140,7 +140,7 @@ class Graph:
             *([PointKind(point_runner)] if point_runner is not None else []),
             *([ingest(context, self.series, instruments)] if ingest is not None else []),
         )
-        self.queries = Queries(context, engine, scratch, instruments)
+        self.queries = Queries(context, engine, scratch, instruments, self.series)
         if engine is not None:
             runner.on_close(engine.close)
         if instruments is not None:

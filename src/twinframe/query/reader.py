@@ -8,9 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
-from twinframe.model.values import Node, Relationship
+from twinframe.model.temporal.instants import DateTime
+from twinframe.model.values import JsonValue, Node, Relationship, Value
 from twinframe.query.algebra import Direction, LabelExpression
 
 
@@ -23,6 +24,37 @@ class Hop:
     reached: str
 
 
+class PastReader(Protocol):
+    """The past of single twins and relationships, beside the state that a query reads.
+
+    Moments are datetimes, their texts, or (but for series) positions of changes.
+    """
+
+    def read_value(
+        self, owner: Node | Relationship, path: str, moment: str | int | DateTime
+    ) -> JsonValue:
+        """Return the value of a property at a moment; None if it had none."""
+
+    def list_changes(
+        self,
+        entity: Node | Relationship,
+        start: str | int | DateTime,
+        end: str | int | DateTime | None,
+    ) -> list[Value]:
+        """Return the changes after a moment, up to another one or now, as maps."""
+
+    def read_series(
+        self,
+        owner: Node,
+        path: str,
+        start: str | DateTime,
+        end: str | DateTime | None,
+        every: str | None,
+        aggregate: str | None,
+    ) -> list[Value]:
+        """Return the values of a property or of steps of time, as maps of `time` and `value`."""
+
+
 class GraphReader(ABC):
     """A consistent view of one graph during one query."""
 
@@ -31,6 +63,9 @@ class GraphReader(ABC):
 
     is_short: bool = False
     """Whether the present work must be short: whoever has none of its own bounds declines it."""
+
+    past: PastReader | None = None
+    """The past, if the present query can read it."""
 
     @abstractmethod
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:

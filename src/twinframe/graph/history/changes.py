@@ -204,11 +204,15 @@ def _render_versions(
 
 def _render_version(version: Version, path: str | None) -> bytes | None:
     """Render a change; None if it does not concern the path."""
+    item = build_item(version, path)
+    return orjson.dumps(item) if item["changes"] or path is None else None
+
+
+def build_item(version: Version, path: str | None = None) -> dict[str, Any]:
+    """Build the form in which a change is sent, with the changes of a path, or all."""
     changes = compare_documents(_load(version.before), _load(version.after))
     if path is not None:
         changes = select_changes(changes, path)
-        if not changes:
-            return None
     document: dict[str, Any] = {
         "position": version.position,
         "time": render_update_time(version.moment),
@@ -216,7 +220,7 @@ def _render_version(version: Version, path: str | None) -> bytes | None:
     }
     if version.row.who:
         document["who"] = version.row.who
-    return orjson.dumps({**document, "changes": [change.render() for change in changes]})
+    return {**document, "changes": [change.render() for change in changes]}
 
 
 def _load(body: bytes | None) -> dict[str, Any] | None:

@@ -111,7 +111,9 @@ class History:
 
         return await self._context.runner.read(read)
 
-    def build_range(self, start: str | None, end: str | None) -> Callable[[GraphSession], Range]:
+    def build_range(
+        self, start: Asked | None, end: Asked | None
+    ) -> Callable[[GraphSession], Range]:
         """Return a function that finds the positions from after `start` up to `end`.
 
         Both are moments or positions; None is the beginning of the kept history, and now. Raises as
@@ -130,6 +132,13 @@ class History:
             return Range(after, until)
 
         return find
+
+    def locate(self, session: GraphSession, asked: Asked, name: str) -> int:
+        """Return the position that `asked` names, for a parameter of this name, in a snapshot.
+
+        Raises as `find_position` does.
+        """
+        return self._locate(session, self._read_first(session), parse_as_of(asked, name), name)
 
     def check(self, session: GraphSession, position: int) -> None:
         """Raise `HistoryNotKept` if the state at a position is not kept."""

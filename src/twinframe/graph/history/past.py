@@ -57,6 +57,11 @@ class PastSession(GraphSession):
         self._position = position
         self._models = PastModels(session, position)
 
+    @property
+    def present(self) -> GraphSession:
+        """The session of the present state."""
+        return self._session
+
     # --- what is no part of the state -----------------------------------------------------------
 
     def snapshot(self, deadline: float | None = None) -> AbstractContextManager[None]:

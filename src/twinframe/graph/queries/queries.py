@@ -31,10 +31,12 @@ from twinframe.graph.context.model_cache import ModelCache
 from twinframe.graph.context.paging import Continuation, PageSizes, TokenSigner
 from twinframe.graph.history.history import Asked, History, check_asked
 from twinframe.graph.queries.names import QueryWarning
+from twinframe.graph.queries.past_values import QueryPast
 from twinframe.graph.queries.plans import Found, Plan, QueryPlans
 from twinframe.graph.queries.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
 from twinframe.graph.queries.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.queries.watch import QueryWatch
+from twinframe.graph.series.series import Series
 from twinframe.model.values import JsonValue, Value
 from twinframe.query.engine import CannotRun, JsonRow, QueryEngine
 from twinframe.query.evaluate.constants import evaluate_briefly
@@ -140,14 +142,17 @@ class Queries:
         engine: QueryEngine | None,
         scratch: Path | None = None,
         instruments: Instruments | None = None,
+        series: Series | None = None,
     ) -> None:
         """Results longer than a page are stored in `scratch`, else among the temporary files.
 
+        `series` answers functions on the past; without it they are refused.
         `instruments` receive data about each page.
         """
         settings = context.settings.query
         self._context = context
         self._instruments = instruments
+        self._series = series
         most_bytes = context.settings.graph.max_page_bytes
         self._tries_short = settings.timeout > SHORT_SECONDS
         self._sizes = PageSizes(settings.page_size, settings.max_page_size, most_bytes)
@@ -373,6 +378,8 @@ class Queries:
         position, watch = request.position, request.watch
         plans = self._plans if position.state is None else self._past_plans
         session.watch_memory(self._context.memory.look)
+        if self._series is not None:
+            session.past = QueryPast(self._context, self._series, session)
         if watch is not None:
             watch.begin_compile()
         plan, request.values = plans.open(session, position.text, position.values, found)

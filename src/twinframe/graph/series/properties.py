@@ -83,13 +83,42 @@ class PropertySeries:
 
         Errors: as `read_points`.
         """
+        return await self._scan(
+            lambda session: self.read_buckets_within(session, keys, window, aggregates)
+        )
+
+    def read_buckets_within(
+        self,
+        session: GraphSession,
+        keys: Sequence[SeriesKey],
+        window: Window,
+        aggregates: Sequence[str],
+    ) -> Sequence[Buckets]:
+        """Return `read_buckets`, within a read."""
         now = self._context.clock() // _NANOSECONDS + 1
+        within = self._find_range(session, window.start, window.end)
+        return [_read_buckets(session, key, within, window, aggregates, now) for key in keys]
 
-        def read(session: GraphSession) -> Sequence[Buckets]:
-            within = self._find_range(session, window.start, window.end)
-            return [_read_buckets(session, key, within, window, aggregates, now) for key in keys]
-
-        return await self._scan(read)
+    def read_within(
+        self, session: GraphSession, key: SeriesKey, asked: Asked, limit: int
+    ) -> Sequence[HeldPoint]:
+        """Return the first values, or of buckets the first aggregate, within a read."""
+        if asked.every is not None:
+            keys, names = [key], asked.aggregates
+            (found,) = self.read_buckets_within(session, keys, asked.window, names)
+            return list(zip(found.starts, found.columns[0], strict=True))
+        points: list[HeldPoint] = []
+        within = self._find_range(session, asked.start, asked.end)
+        for number, held in enumerate(_iterate_held(session, key, within)):
+            if held.value is _SAME or not (number or _is_point(held.value)):
+                continue
+            moment = held.moment if number else asked.start
+            if points and points[-1][0] == moment:
+                points.pop()
+            points.append((moment, held.value if _is_point(held.value) else None))
+            if len(points) >= limit:
+                break
+        return points
 
     def are_kept(self, session: GraphSession) -> bool:
         """Return whether there is a history."""

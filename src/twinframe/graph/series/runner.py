@@ -33,6 +33,11 @@ class PointRunner:
         self._waiting_points = 0
         self._writing: asyncio.Task[None] | None = None
 
+    @property
+    def store(self) -> PointStore:
+        """The store, for reads in a thread of the caller."""
+        return self._store
+
     async def write(self, points: Points) -> None:
         """Store points; return when they are durable. Raises `StorageError`."""
         count = len(points.times)

@@ -11,6 +11,7 @@ from twinframe.dtdl.interfaces import Property, Telemetry
 from twinframe.dtdl.schemas import ArraySchema, GeospatialSchema, MapSchema, ObjectSchema
 from twinframe.errors import (
     InvalidArgument,
+    LimitExceeded,
     SeriesNotFound,
     TwinframeError,
     TwinNotFound,
@@ -31,7 +32,15 @@ from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.paths import parse_path
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession
-from twinframe.storage.points import BEGINNING, Buckets, Points, PointValue, Window
+from twinframe.storage.points import (
+    BEGINNING,
+    Buckets,
+    Points,
+    PointStore,
+    PointValue,
+    SeriesKey,
+    Window,
+)
 
 Point = tuple[int, PointValue | None]
 """A time and a value; None where a property was removed."""
@@ -183,6 +192,28 @@ class Series:
             raise SeriesNotFound(twin_id, path, found.known)
         return buckets
 
+    def read_within(
+        self, session: GraphSession, key: SeriesKey, question: SeriesQuestion
+    ) -> Sequence[Point]:
+        """Return all points of a series, or the first aggregate of buckets, within a read.
+
+        A path without values gives none. Errors: as `read_points`, and `LimitExceeded` for more
+        points than a page may have.
+        """
+        asked, most = self.parse(question), self._context.settings.graph.max_page_size
+        store = None if self._runner is None else self._runner.store
+        found = () if store is None else _read_points(store, key, asked, most + 1)
+        points: Sequence[Point] = found
+        # PERF: where points were found, nothing else needs to be looked up.
+        if not found and (store is None or key[1] not in store.list_paths(key[0])):
+            points = self._properties.read_within(session, key, asked, most + 1)
+        if len(points) > most:
+            raise LimitExceeded(
+                f"The series has more than {most} values (Graph__MaxPageSize). Ask for a step of "
+                "time, or for less time."
+            )
+        return points
+
     async def read_many(
         self, keys: Sequence[tuple[str, str]], window: Window, aggregates: Sequence[str]
     ) -> Sequence[Buckets]:
@@ -247,6 +278,16 @@ def _build_unsupported() -> Unsupported:
     return Unsupported(
         "No telemetry is kept here: set History__Telemetry to all, or to the ids of models."
     )
+
+
+def _read_points(
+    store: PointStore, key: SeriesKey, asked: Asked, limit: int
+) -> Sequence[tuple[int, PointValue | None]]:
+    """Return the points of a series, or of its buckets the first aggregate."""
+    if asked.every is None:
+        return store.read_points(key, asked.start, asked.end, limit)
+    (found,) = store.read_buckets([key], asked.window, asked.aggregates)
+    return list(zip(found.starts, found.columns[0], strict=True))
 
 
 class _Found(NamedTuple):

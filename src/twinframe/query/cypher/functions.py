@@ -194,6 +194,24 @@ def _instant_functions(name: str, group: str) -> list[Function]:
     ]  # fmt: skip
 
 
+def _history_functions() -> list[Function]:
+    group = "History"
+    return [
+        Function("valueAt", 2, 2, t.ANY,
+                 "The value of a property, such as `r.temperature`, at a moment.", group),
+        Function("changes", 2, 3, t.LIST,
+                 "The changes of a node or relationship after a moment, up to another or now.",
+                 group, _GRAPH, deterministic=False),
+        Function("series", 2, 5, t.LIST,
+                 "The values of a property from one moment to another or now; with a step such as "
+                 "'5m', an aggregate (avg) of each step.", group, deterministic=False),
+    ]  # fmt: skip
+
+
+OF_PROPERTIES = frozenset({"valueAt", "series"})
+"""Functions of a property itself, not of its value: it arrives as a list of owner and path."""
+
+
 def _twin_functions() -> list[Function]:
     group = "Digital twins"
     tests = {
@@ -224,6 +242,7 @@ FUNCTIONS: tuple[Function, ...] = (
     *_string_functions(),
     *_temporal_functions(),
     *_twin_functions(),
+    *_history_functions(),
 )
 """Every function, by group."""
 

@@ -100,6 +100,7 @@ _BETWEEN: Final = ("from", "to")
 _PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "array_contains": ("array", "element"),
     "atan2": ("y", "x"),
+    "changes": ("entity", "from", "to"),
     "coalesce": ("value",),
     "datetime.fromEpoch": ("seconds", "nanoseconds"),
     "digitaltwins.is_of_model": ("twin", "model", "exact"),
@@ -116,11 +117,13 @@ _PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "replace": ("text", "search", "replacement"),
     "right": ("text", "n"),
     "round": ("number", "decimals"),
+    "series": ("property", "from", "to", "every", "aggregate"),
     "split": ("text", "separator"),
     "statement": ("zone",),
     "substring": ("text", "start", "length"),
     "transaction": ("zone",),
     "truncate": ("unit", "value", "components"),
+    "valueAt": ("property", "moment"),
 }
 """Parameters of the functions that have several, by name or by its part after the last dot."""
 

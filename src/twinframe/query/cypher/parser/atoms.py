@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from twinframe.model.paths import build_path
 from twinframe.query.algebra import QuantifierKind, SubplanKind
 from twinframe.query.cypher import ast
-from twinframe.query.cypher.functions import FUNCTIONS_BY_NAME
+from twinframe.query.cypher.functions import FUNCTIONS_BY_NAME, OF_PROPERTIES
 from twinframe.query.cypher.parser.labels import LabelParser, is_label_start
 from twinframe.query.cypher.tokens import NAMES, RESERVED, TokenKind
 
@@ -264,6 +266,8 @@ class AtomParser(LabelParser, ABC):
                 pass
         known = FUNCTIONS_BY_NAME.get(lowered)
         aggregate = known.aggregate if known is not None else None
+        if known is not None and known.name in OF_PROPERTIES and arguments:
+            arguments[0] = _build_reference(arguments[0])
         return ast.Call(lowered, arguments, distinct, aggregate, self.span_from(start))
 
     def _parse_expressions(self) -> list[ast.Expression]:
@@ -489,3 +493,22 @@ def _dotted_name(subject: ast.Expression) -> str | None:
     if not isinstance(subject, ast.Variable):
         return None
     return ".".join([subject.name, *reversed(names)])
+
+
+def _build_reference(node: ast.Expression) -> ast.Expression:
+    """Return a list of the owner of a property and its path; another expression as it is."""
+    names: list[str] = []
+    owner = node
+    while True:
+        match owner:
+            case ast.Property(subject=subject, key=key):
+                names.append(key)
+            case ast.Subscript(subject=subject, index=ast.Literal(value=str(key))):
+                names.append(key)
+            case _:
+                break
+        owner = subject
+    if not names:
+        return node
+    path = reduce(build_path, reversed(names), "")
+    return ast.ListLiteral([owner, ast.Literal(path, node.span)], node.span)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from twinframe.query.evaluate.functions import (
     digitaltwins,
     graph,
+    history,
     lists,
     mathematical,
     scalar,
@@ -23,6 +24,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         **lists.FUNCTIONS,
         **mathematical.FUNCTIONS,
         **graph.FUNCTIONS,
+        **history.FUNCTIONS,
         **temporal.FUNCTIONS,
         **digitaltwins.FUNCTIONS,
     }

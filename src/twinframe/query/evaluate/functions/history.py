@@ -1,0 +1,118 @@
+"""Functions on the past of twins and relationships, answered by the reader's `past`.
+
+The first argument of `valueAt` and `series` is a property; it arrives as a list of its owner and
+its path, names joined by `/`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from twinframe.errors import QueryInvalid
+from twinframe.model.paths import split_path
+from twinframe.model.temporal.durations import Duration
+from twinframe.model.temporal.instants import DateTime
+from twinframe.model.values import Node, Relationship, Value
+from twinframe.query.evaluate.failures import build_argument_type_error
+from twinframe.query.evaluate.functions.declare import Function
+from twinframe.query.evaluate.run import Run
+from twinframe.query.reader import PastReader
+
+_ENTITY = "a Node or Relationship"
+_PROPERTY = "a property of a Node or Relationship, such as r.temperature"
+_MOMENT = "a datetime, its text or a position"
+_STEP = "a duration, or a text such as '5m'"
+
+
+def read_value_at(run: Run, reference: Value, moment: Value) -> Value:
+    """The value that a property had at a moment; null where it had none."""
+    found = _check_property("valueAt", reference)
+    if found is None or moment is None:
+        return None
+    entity, names = found
+    value = _find_past(run, "valueAt").read_value(entity, names, _check_moment("valueAt", moment))
+    name, *below = split_path(names)
+    if below or value is None:
+        return value  # type: ignore[return-value]  # JSON values are values
+    # It gets the type that the model declares, as the present value does.
+    return run.read_own_member(replace(entity, document={**entity.document, name: value}), name)
+
+
+def list_changes(run: Run, entity: Value, start: Value, end: Value = None) -> Value:
+    """The changes after a moment, up to another one or now, as maps."""
+    if entity is None or start is None:
+        return None
+    if not isinstance(entity, Node | Relationship):
+        raise build_argument_type_error("changes", entity, _ENTITY)
+    until = None if end is None else _check_moment("changes", end)
+    return _find_past(run, "changes").list_changes(entity, _check_moment("changes", start), until)
+
+
+def read_series(
+    run: Run,
+    reference: Value,
+    start: Value,
+    end: Value = None,
+    every: Value = None,
+    aggregate: Value = None,
+) -> Value:
+    """The values of a property from one moment to another or now, or of steps of time, as maps."""
+    found = _check_property("series", reference)
+    if found is None or start is None:
+        return None
+    entity, names = found
+    if not isinstance(entity, Node):
+        raise build_argument_type_error("series", entity, "a property of a Node")
+    bounds = _check_time(start), None if end is None else _check_time(end)
+    if aggregate is not None and not isinstance(aggregate, str):
+        raise build_argument_type_error("series", aggregate, "the name of an aggregate")
+    past = _find_past(run, "series")
+    return past.read_series(entity, names, *bounds, _check_step(every), aggregate)
+
+
+def _find_past(run: Run, function: str) -> PastReader:
+    past = run.reader.past
+    if past is None:
+        raise QueryInvalid(f"{function}() is not possible here: the history cannot be read.")
+    return past
+
+
+def _check_property(function: str, reference: Value) -> tuple[Node | Relationship, str] | None:
+    """Return owner and path; None if there is no owner."""
+    match reference:
+        case None | [None, str()]:
+            return None
+        case [(Node() | Relationship()) as owner, str(path)]:
+            return owner, path
+        case [owner, str()]:
+            raise build_argument_type_error(function, owner, _PROPERTY)
+        case _:
+            raise build_argument_type_error(function, reference, _PROPERTY)
+
+
+def _check_moment(function: str, value: Value) -> str | int | DateTime:
+    if isinstance(value, str | int | DateTime) and not isinstance(value, bool):
+        return value
+    raise build_argument_type_error(function, value, _MOMENT)
+
+
+def _check_time(value: Value) -> str | DateTime:
+    if isinstance(value, str | DateTime):
+        return value
+    raise build_argument_type_error("series", value, "a datetime or its text")
+
+
+def _check_step(value: Value) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Duration) and not value.months:
+        milliseconds = value.days * 86_400_000 + value.clock // 1_000_000
+        return f"{milliseconds}ms"
+    raise build_argument_type_error("series", value, _STEP)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "valueAt": read_value_at,
+    "changes": list_changes,
+    "series": read_series,
+}

@@ -1,0 +1,204 @@
+"""The functions of Cypher on the past: a value at a moment, changes, and series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.unit.graph.conftest import START
+from tests.unit.graph.series.test_property_series import Timed, moment, timed
+from tests.unit.graph.series.test_series import Kept, line
+from twinframe.errors import HistoryNotKept, InvalidArgument, QueryInvalid, Unsupported
+from twinframe.storage.base import GraphSession
+from twinframe.testing.contracts.base import reading, run
+from twinframe.testing.factories import ROOM, SENSOR
+
+__all__ = ["timed"]
+
+
+def ask(world: Any, text: str, **parameters: Any) -> list[Any]:
+    rows = world.do(world.graph.queries.run(text, parameters)).rows
+    return [orjson.loads(row) for row in rows]
+
+
+def column(world: Any, text: str, **parameters: Any) -> list[Any]:
+    return [row["x"] for row in ask(world, text, **parameters)]
+
+
+@pytest.fixture
+def rooms(timed: Timed) -> Timed:
+    """Room a is at 20, at 30 after 10 s and at 10 after 20 s; room b is at 25, and 5 at 15 s."""
+    timed.put("b", temperature=25.0)
+    timed.put("s", SENSOR)
+    timed.relate("a", "r", "s", "watchedBy", since="2024-01-01")
+    timed.set(10, 30.0)
+    timed.set(12, 7.5, "/thermostat/setPoint")
+    timed.at = 15
+    timed.patch("b", {"op": "replace", "path": "/temperature", "value": 5.0})
+    patch = [{"op": "replace", "path": "/since", "value": "2024-01-02"}]
+    timed.do(timed.graph.relationships.patch_relationship("a", "r", patch))
+    timed.set(20, 10.0)
+    timed.at = 60
+    return timed
+
+
+def test_a_value_at_a_moment_stands_in_every_clause(rooms: Timed) -> None:
+    at = {"at": moment(16)}
+    read = "MATCH (r:Room) "
+    assert column(rooms, read + "RETURN valueAt(r.temperature, $at) AS x ORDER BY x", **at) == [
+        5.0,
+        30.0,
+    ]
+    assert column(
+        rooms,
+        read + "WHERE valueAt(r.temperature, $at) > r.temperature RETURN r.`$dtId` AS x",
+        **at,
+    ) == ["a"]
+    assert column(
+        rooms, read + "RETURN r.`$dtId` AS x ORDER BY valueAt(r.temperature, $at) DESC", **at
+    ) == ["a", "b"]
+    assert column(
+        rooms,
+        read + "RETURN r.temperature AS x ORDER BY valueAt(r.temperature, $at) DESC",
+        **at,
+    ) == [10.0, 5.0]
+    assert column(rooms, read + "RETURN avg(valueAt(r.temperature, $at)) AS x", **at) == [17.5]
+    assert column(
+        rooms,
+        read + "WITH r, valueAt(r['temperature'], datetime($at)) AS t RETURN max(t) AS x",
+        **at,
+    ) == [30.0]
+    assert column(
+        rooms, "MATCH (:Sensor)<-[w]-() RETURN valueAt(w.since, $at) AS x", at=moment(14)
+    ) == ["2024-01-01"]
+    assert column(
+        rooms,
+        "MATCH (r {`$dtId`: 'a'}) RETURN valueAt(r.thermostat.setPoint, $at) AS x",
+        at=moment(11),
+    ) == [5.0]
+
+
+def test_what_was_not_there_is_null(rooms: Timed) -> None:
+    for text in ("valueAt(r.area, $at)", "valueAt(r.temperature, null)", "valueAt(null, $at)"):
+        assert column(rooms, f"MATCH (r:Room) RETURN {text} AS x", at=moment(16)) == [None, None]
+    with reading(rooms.store) as session:
+        first = session.read_event_bounds()[0]
+    before = "MATCH (r:Room) RETURN valueAt(r.temperature, $at) AS x"
+    assert column(rooms, before, at=first) == [None, None]
+
+
+def test_changes_are_maps_in_the_order_of_time(rooms: Timed) -> None:
+    text = "MATCH (r {`$dtId`: 'a'}) UNWIND changes(r, $from, $to) AS c RETURN c AS x"
+    found = column(rooms, text, **{"from": moment(0), "to": moment(15)})
+    assert [(item["action"], item["changes"]) for item in found] == [
+        ("updated", [{"path": "temperature", "before": 20.0, "after": 30.0}]),
+        ("updated", [{"path": "thermostat/setPoint", "before": 5.0, "after": 7.5}]),
+    ]
+    assert column(
+        rooms, "MATCH (r:Room) WHERE size(changes(r, $from)) > 2 RETURN r.`$dtId` AS x",
+        **{"from": moment(0)},
+    ) == ["a"]  # fmt: skip
+    assert column(
+        rooms, "MATCH ()-[w]->() RETURN size(changes(w, $from)) AS x", **{"from": moment(0)}
+    ) == [1]
+
+
+def test_series_are_points_or_steps(rooms: Timed) -> None:
+    one = "MATCH (r {`$dtId`: 'a'}) "
+    bounds = {"from": moment(5), "to": moment(25)}
+    assert column(rooms, one + "RETURN series(r.temperature, $from, $to) AS x", **bounds) == [
+        [
+            {"time": moment(5), "value": 20.0},
+            {"time": moment(10), "value": 30.0},
+            {"time": moment(20), "value": 10.0},
+        ]
+    ]
+    for every in ("'10s'", "duration('PT10S')"):
+        text = f"RETURN series(r.temperature, $from, datetime($to), {every}, 'avg') AS x"
+        assert column(rooms, one + text, **bounds) == [
+            [{"time": moment(5), "value": 25.0}, {"time": moment(15), "value": 20.0}]
+        ]
+    assert column(
+        rooms,
+        "MATCH (r:Room) UNWIND series(r.temperature, $from, $to, '20s', 'max') AS s "
+        "RETURN sum(s.value) AS x",
+        **bounds,
+    ) == [55.0]
+    assert column(rooms, one + "RETURN series(r.nothing, $from) AS x", **bounds) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("valueAt(r.temperature, 'Tuesday')", InvalidArgument, "valueAt 'Tuesday' is neither"),
+        ("valueAt(r.temperature, datetime('2054-01-01T00:00Z'))", InvalidArgument, "in the future"),
+        ("valueAt(r.temperature, 1.5)", QueryInvalid, "valueAt() takes a datetime"),
+        ("valueAt(r, 5)", QueryInvalid, "valueAt() takes a property of a Node or Relationship"),
+        ("valueAt('x', 5)", QueryInvalid, "valueAt() takes a property"),
+        ("valueAt({a: 1}.a, 5)", QueryInvalid, "valueAt() takes a property"),
+        ("changes(r.temperature, 5)", QueryInvalid, "changes() takes a Node or Relationship"),
+        ("changes(r, 5, 4)", InvalidArgument, "from (5) must not be after to (4)"),
+        ("series(r.temperature, 5)", QueryInvalid, "series() takes a datetime"),
+        ("series(r.temperature, $at, null, '5 min')", InvalidArgument, "not a step of time"),
+        ("series(r.temperature, $at, null, '5s', 'aveg')", InvalidArgument, "Did you mean avg"),
+        ("series(r.temperature, $at, null, '1ms')", QueryInvalid, "Graph__MaxPageSize"),
+        ("valueAt(r.temperature)", QueryInvalid, "2"),
+    ],
+)
+def test_a_wrong_call_says_what_would_be_right(
+    rooms: Timed, text: str, error: type[Exception], message: str
+) -> None:
+    if "1ms" in text:
+        rooms.at = 500
+        error = Exception
+    with pytest.raises(error) as raised:
+        ask(rooms, f"MATCH (r {{`$dtId`: 'a'}}) RETURN {text} AS x", at=moment(1))
+    assert message in str(raised.value)
+
+
+def test_what_is_no_longer_kept_is_an_error(rooms: Timed) -> None:
+    run(rooms.store, lambda t: t.delete_events(up_to=11, limit=99))
+    for call in ("valueAt(r.temperature, $at)", "changes(r, $at)", "series(r.temperature, $at)"):
+        with pytest.raises(HistoryNotKept):
+            ask(rooms, f"MATCH (r:Room) RETURN {call} AS x", at=moment(0))
+
+
+def test_a_query_of_an_earlier_state_may_ask_for_other_moments(rooms: Timed) -> None:
+    text = (
+        f"AS OF datetime('{moment(11)}') MATCH (r {{`$dtId`: 'a'}}) "
+        "RETURN [r.temperature, valueAt(r.temperature, $at), valueAt(r.temperature, $later)] AS x"
+    )
+    assert column(rooms, text, at=moment(5), later=moment(30)) == [[30.0, 20.0, 10.0]]
+
+
+def test_grouping_by_the_property_itself(rooms: Timed) -> None:
+    text = "MATCH (r:Room) RETURN r.temperature AS t, {} AS x, count(*) AS n ORDER BY t"
+    assert column(rooms, text.format("valueAt(r.temperature, $at)"), at=moment(16)) == [5.0, 30.0]
+    mixed = text.format("valueAt(r.temperature, $at) + count(*)")
+    with pytest.raises(QueryInvalid, match="beside an aggregate"):
+        ask(rooms, mixed, at=moment(16))
+
+
+def test_telemetry_has_a_series_too(world: Any, tmp_path: Path) -> None:
+    world.put("r1", ROOM)
+    kept = Kept(world, tmp_path, ("all",))
+    kept.write(*(line(second=at, value=at) for at in range(10)))
+    text = "MATCH (r:Room) RETURN series(r.noise, $from, $to, '5s', 'avg') AS x"
+    found = column(kept, text, **{"from": "2024-01-31T00:00:00Z", "to": "2024-01-31T00:00:10Z"})
+    assert [item["value"] for item in found[0]] == [2, 7]
+    kept.store.close()
+
+
+def test_a_storage_without_history_says_so(world: Any) -> None:
+    with reading(world.store) as session:
+        if session.keeps_history:
+            pytest.skip("This storage keeps history.")
+    world.put("r1", ROOM, temperature=1.0)
+    assert isinstance(session, GraphSession)
+    for call in ("valueAt(r.temperature, $at)", "changes(r, $at)", "series(r.temperature, $at)"):
+        with pytest.raises(Unsupported, match="keeps no history"):
+            ask(world, f"MATCH (r:Room) RETURN {call} AS x", at="2024-01-31T12:00:01Z")
+    assert START
