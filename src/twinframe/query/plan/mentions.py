@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from twinframe.model.ids import MODEL_LABEL
+from twinframe.model.paths import split_path
 from twinframe.query.algebra import (
     Aggregate,
     Expression,
     FunctionCall,
     HasLabels,
     LabelExpression,
+    ListExpression,
     Literal,
     Match,
     NodePattern,
@@ -145,6 +147,14 @@ class _Finder:
                     is_node = self.kinds[name] is NodePattern
                     kind = MentionKind.LABEL if is_node else MentionKind.RELATIONSHIP
                     yield from _find_labels(labels, kind, span)
+            case FunctionCall(
+                name="valueAt",
+                arguments=(ListExpression(items=(owner, Literal(value=str(path)))), *_),
+            ):
+                # NOTE: that of `series` may be telemetry, which needs no declaration.
+                for name in split_path(path):
+                    yield from self._find_member(owner, name, part.arguments[0].span)
+                    owner = Property(owner, name)
             case FunctionCall(name=function, arguments=(_, Literal(value=str(model)), *_)):
                 if function == _IS_OF_MODEL:
                     yield Mention(MentionKind.MODEL, model, part.span)

@@ -182,6 +182,17 @@ def test_grouping_by_the_property_itself(rooms: Timed) -> None:
         ask(rooms, mixed, at=moment(16))
 
 
+def test_a_name_that_no_model_knows_is_a_warning(rooms: Timed) -> None:
+    text = "MATCH (r:Room) RETURN valueAt(r.{}, $at) AS x"
+    for path, near in (("temprature", "temperature"), ("thermostat.setpoint", "setPoint")):
+        page = rooms.do(rooms.graph.queries.run(text.format(path), {"at": moment(16)}))
+        (warning,) = page.warnings
+        assert f"did you mean '{near}'?" in warning.message
+        assert warning.column == text.index("{}") + 1 + path.index(path.split(".")[-1])
+    page = rooms.do(rooms.graph.queries.run(text.format("thermostat.setPoint"), {"at": 5}))
+    assert page.warnings == ()
+
+
 def test_telemetry_has_a_series_too(world: Any, tmp_path: Path) -> None:
     world.put("r1", ROOM)
     kept = Kept(world, tmp_path, ("all",))
