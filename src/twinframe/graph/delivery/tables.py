@@ -48,8 +48,11 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-MOST_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of events that are collected at most before they are stored."""
+MOST_SIZE: Final = 32 * 1024 * 1024
+"""Characters of rows after which they are stored, however few they are.
+
+SEC: a change of some bytes may be a row of a megabyte, of the whole property.
+"""
 
 _LOOK_SECONDS: Final = 0.5
 """Seconds between two looks whether a caller changed the route, and between two looks for events
@@ -164,7 +167,7 @@ class TableDelivery:
 
     @property
     def _is_full(self) -> bool:
-        return len(self._collected.rows) >= self._sink.rows or self._collected.size >= MOST_BYTES
+        return len(self._collected.rows) >= self._sink.rows or self._collected.size >= MOST_SIZE
 
     async def _read(self, passes: Filter, until: int | None = None) -> bool:
         """Collect the rows of some more events, up to a position; return whether any was read."""
@@ -180,17 +183,17 @@ class TableDelivery:
         self._position = batch.position if until is None else min(batch.position, until)
         self._limit = max(self._limit // 2, 1) if batch.size > MUCH else min(self._limit * 2, BATCH)
         self._lose(batch.missed)
-        self._collect(rows, events, batch.size)
+        self._collect(rows, events)
         await asyncio.sleep(0)
         return batch.read > 0
 
-    def _collect(self, rows: list[TableRow], events: int, size: int) -> None:
+    def _collect(self, rows: list[TableRow], events: int) -> None:
         collected = self._collected
         if rows and not collected.rows:
             collected.since = asyncio.get_running_loop().time()
         collected.rows += rows
         collected.events += events
-        collected.size += size if events else 0
+        collected.size += sum(row.size for row in rows)
 
     def _lose(self, count: int) -> None:
         if count and not self._collected.lost:
@@ -214,7 +217,7 @@ class TableDelivery:
 
         events, rows = await self._context.runner.read(read)
         self._collected.letters = [event.position for event in events]
-        self._collect(rows, len(events), sum(len(event.wire) for event in events))
+        self._collect(rows, len(events))
 
     async def _pause(self) -> None:
         """Wait for a write of this worker, or some time."""

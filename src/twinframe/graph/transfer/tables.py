@@ -9,7 +9,8 @@ import orjson
 
 from twinframe.errors import StorageDamaged
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.delivery.reading import read_table_rows
+from twinframe.graph.delivery.reading import MUCH, read_table_rows
+from twinframe.graph.delivery.tables import MOST_SIZE
 from twinframe.graph.documents.relationships import TARGET
 from twinframe.graph.documents.twins import METADATA, MODEL
 from twinframe.graph.events.changes import add_source_times, build_changes
@@ -63,37 +64,40 @@ class TableExport:
         try:
             count, after = 0, within.after
             rows: list[TableRow] = []
-            first = after
+            first, size, limit = after, 0, 1
             while after < within.end:
-                after, found = await self._read(within._replace(after=after))
+                after, found = await self._read(within._replace(after=after), limit)
                 rows += found
-                if rows and (len(rows) >= sink.rows or after >= within.end):
+                read = sum(row.size for row in found)
+                size += read
+                limit = max(limit // 2, 1) if read > MUCH else min(limit * 2, _AT_ONCE)
+                is_full = len(rows) >= sink.rows or size >= MOST_SIZE
+                if rows and (is_full or after >= within.end):
                     await sink.write(f"export-{graph}-{first:012d}-{after:012d}", rows)
-                    count, first, rows = count + len(rows), after, []
+                    count, first, size, rows = count + len(rows), after, 0, []
                     report(count)
         finally:
             await sink.close()
         return ExportedTables(count, within)
 
-    async def _read(self, rest: Range) -> tuple[int, list[TableRow]]:
+    async def _read(self, rest: Range, limit: int) -> tuple[int, list[TableRow]]:
         """Return the rows of some events, and the position up to which they are."""
 
         def read(session: GraphSession) -> tuple[int, list[TableRow]]:
             with session.snapshot():
                 self._history.check(session, rest.after)
-                return read_rows(session, rest)
+                return read_rows(session, rest, limit)
 
         return await self._context.runner.read(read)
 
 
-def read_rows(session: GraphSession, rest: Range) -> tuple[int, list[TableRow]]:
-    """Return the rows of the first events of a range, and the position up to which they are.
-
-    Call it in a snapshot.
+def read_rows(session: GraphSession, rest: Range, limit: int) -> tuple[int, list[TableRow]]:
+    """Return the rows of the first events of a range, at most `limit` events, and the position up
+    to which they are. Call it in a snapshot.
     """
     rows: list[TableRow] = []
-    stored = session.read_events(after=rest.after, limit=_AT_ONCE)
-    texts = dict(read_events(session, after=rest.after, limit=_AT_ONCE))
+    stored = session.read_events(after=rest.after, limit=limit)
+    texts = dict(read_events(session, after=rest.after, limit=limit))
     for position, event in stored:
         if position > rest.end:
             return rest.end, rows
@@ -101,7 +105,7 @@ def read_rows(session: GraphSession, rest: Range) -> tuple[int, list[TableRow]]:
             continue
         text = texts[position].text or _render_silent(session, position, event)
         rows += read_table_rows(session, Event(position, event.subject, text))
-    return (stored[-1][0] if len(stored) == _AT_ONCE else rest.end), rows
+    return (stored[-1][0] if len(stored) == limit else rest.end), rows
 
 
 def _render_silent(session: GraphSession, position: int, event: OutboxEvent) -> bytes:

@@ -44,6 +44,11 @@ class TableRow(NamedTuple):
         assert found is not None  # noqa: S101  (for the type: this column is never empty)
         return found
 
+    @property
+    def size(self) -> int:
+        """The characters of its texts."""
+        return sum(len(value) for value in self.values if value is not None)
+
 
 TIME_STAMP: Final = ("TimeStamp", ColumnKind.TIME)
 _SERVICE: Final = ("ServiceId", ColumnKind.TEXT)

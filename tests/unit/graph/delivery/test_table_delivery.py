@@ -15,6 +15,7 @@ from twinframe.graph.events.outbox import read_events
 from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused
 from twinframe.hooks.event_sinks.tables import TableRow, TableSink
 from twinframe.storage.base import GraphStore
+from twinframe.testing.factories import SENSOR, build_twin_document
 
 TWINS = "AdtTwinLifeCycleEvents"
 
@@ -74,6 +75,24 @@ def test_many_events_are_stored_at_a_time_and_in_order(store: GraphStore) -> Non
         await wait_until(lambda: len(sink.twins) >= 18)
         assert sink.twins == ids[: len(sink.twins)]
         assert all(len(rows) >= 6 for rows in sink.stored.values())
+
+    play(store, sink, scenario)
+
+
+def test_large_rows_are_stored_though_they_are_few(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables_module, "MOST_SIZE", 1000)
+    sink = Tables(seconds=3600)
+
+    async def scenario(made: Delivered) -> None:
+        await made.route()
+        await made.put("a")
+        await wait_until(lambda: (one := made.find_delivery()) is not None and one.unsettled == 1)
+        assert sink.calls == []
+        document = {**build_twin_document(SENSOR), "serial": "x" * 1000}
+        await made.graph.twins.put_twin("b", document)
+        await wait_until(lambda: sink.twins == ["a", "b"])
 
     play(store, sink, scenario)
 

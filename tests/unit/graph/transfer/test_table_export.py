@@ -118,6 +118,7 @@ def test_the_rows_lead_to_the_state_of_the_graph(
     with monkeypatch.context() as patched, histories.open_store(kind) as store:
         patched.setattr(differences, "getrandbits", lambda _: 1)
         patched.setattr(tables_module, "_AT_ONCE", 3)
+        patched.setattr(tables_module, "MUCH", 300)
         player = histories.Player(store)
         if is_silent:
             player.world = type(player.world)(store, build_settings(enabled=False))
