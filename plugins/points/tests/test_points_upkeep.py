@@ -282,3 +282,29 @@ def _list_last(count: int) -> dict[int, float]:
             now += 90
         found[int(now) // 86_400 * 86_400_000_000 + at % 4000] = float(at)
     return found
+
+
+def test_a_lower_limit_of_bytes_removes_the_oldest_days_and_a_higher_one_nothing(
+    tmp_path: Path,
+) -> None:
+    shelf = Shelf(tmp_path, PointsSettings(keep_bytes=10**9))
+    chosen = random.Random(4)
+    for day in range(5):
+        points = Points()
+        for at in range(20_000):
+            moment = START - day * DAY + at * 1_000_000
+            points.add(f"x{at % 20}", "t", moment, chosen.random())
+        shelf.store.write(points)
+    shelf.drain()
+    shelf.store.limit_bytes(2 * 10**9)
+    shelf.keep_up()
+    assert len({time // DAY for time, _ in read(shelf, ("x1", "t"))}) == 5
+    shelf.store.limit_bytes(500_000)
+    shelf.keep_up()
+    days = {time // DAY for time, _ in read(shelf, ("x1", "t"))}
+    assert START // DAY in days
+    assert 0 < len(days) < 5
+    assert measure(shelf) <= 500_000
+    shelf.store.limit_bytes(None)
+    assert not shelf.store.run_upkeep()
+    shelf.store.close()

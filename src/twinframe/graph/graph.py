@@ -146,6 +146,8 @@ class Graph:
         if instruments is not None:
             for gauged in (self.queries, self.event_streams, delivery, deriving):
                 instruments.watch(gauged)
+            if point_runner is not None:
+                instruments.watch(point_runner)
             instruments.watch_routes(delivery)
         self.overview = Overview(context, self.queries)
         self.neighborhoods = Neighborhoods(context)

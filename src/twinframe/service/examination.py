@@ -68,6 +68,7 @@ def examine(
     settings = installation.settings
     yield from _list_start(installation)
     yield from _convert(installation.list_findings)
+    yield from _convert(lambda: _check_points(installation))
     yield from _check_machine(settings)
     yield from _check_addresses(settings)
     yield from _check_secrets(settings, config)
@@ -107,6 +108,31 @@ def _list_start(installation: Installation) -> Iterator[Finding]:
         warnings.append(NOT_HOSTED)
     for warning in (*warnings, *find_near_misses(os.environ, sites)):
         yield build_warning("settings", warning)
+
+
+_MANY_FRESH: Final = 5_000_000
+"""Points that are not in blocks, beyond which reads of them are slow."""
+
+
+def _check_points(installation: Installation) -> Iterator[Finding]:
+    """Report how many values over time there are, and whether upkeep has come to them."""
+    points = installation.find_point_store(installation.build_store())
+    if points is None:
+        return
+    try:
+        found = points.read_figures()
+    finally:
+        points.close()
+    if not found.bytes:
+        return
+    text = f"Points take {found.bytes:,} bytes in {found.blocks:,} blocks"
+    if found.waiting:
+        text += f"; {found.waiting:,} are to become blocks, the oldest for {found.lag:,.0f} s"
+    if found.waiting < _MANY_FRESH:
+        yield build_fine("points", f"{text}.")
+    else:
+        fix = "A service that runs does it: start one, or look for upkeep of points in its log."
+        yield build_warning("points", f"{text}.", fix)
 
 
 def _sets_control(installation: Installation) -> bool:

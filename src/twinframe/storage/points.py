@@ -117,6 +117,10 @@ class PointStore(ABC):
         """
 
     @abstractmethod
+    def limit_bytes(self, most: int | None) -> None:
+        """Keep at most so many bytes from now on, where the settings allow more; None: no limit."""
+
+    @abstractmethod
     def write(self, points: Points) -> None:
         """Store all points or none; they are on stable storage when it returns.
 

@@ -19,6 +19,7 @@ from tests.waiting import join, start
 from twinframe.access.authentication.keys import MAX_SET_BYTES
 from twinframe.cli import main
 from twinframe.hooks.installation import load_installation
+from twinframe.storage.points import Points
 
 
 @pytest.fixture(autouse=True)
@@ -339,3 +340,21 @@ def test_hosting_that_is_off_or_shares_its_permissions_is_warned_of(
     told = [text for text in find(document, "settings", "warning") if "Hosting__Enabled" in text]
     assert len(told) == bool(part), told
     assert all(part in text for text in told)
+
+
+def test_how_many_points_there_are_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert find(check()[1], "points", "fine") == []
+    installation = load_installation()
+    store = installation.find_point_store(installation.build_store())
+    assert store is not None
+    points = Points()
+    points.add("a", "t", 1, 2.5)
+    store.write(points)
+    store.close()
+    (text,) = find(check()[1], "points", "fine")
+    assert "in 0 blocks; 1 are to become blocks" in text
+    monkeypatch.setattr("twinframe.service.examination._MANY_FRESH", 1)
+    assert len(find(check()[1], "points", "warning")) == 1
+    path = next(tmp_path.rglob("points.db"))
+    path.write_bytes(b"x" * 40_000)
+    assert "are damaged" in find(check()[1], "plugins", "error")[0]

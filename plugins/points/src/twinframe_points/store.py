@@ -57,7 +57,7 @@ class FilePointStore(PointStore):
     def __init__(
         self, directory: Path, settings: PointsSettings, clock: Callable[[], float] = time.time
     ) -> None:
-        self._settings = settings
+        self._settings = self._own_settings = settings
         self._clock = clock
         self._file = PointsFile(directory, settings)
         self._ids = SeriesIds()
@@ -71,6 +71,14 @@ class FilePointStore(PointStore):
     def find_first_kept(self) -> int:
         """Return the beginning of the first day that is not too old."""
         return find_first_day(self._settings, int(self._clock())) * DAY
+
+    def limit_bytes(self, most: int | None) -> None:
+        """Let upkeep remove the oldest days beyond so many bytes."""
+        limits = [one for one in (self._own_settings.keep_bytes,) if one]
+        limits += [] if most is None else [max(most, 1)]
+        self._settings = self._own_settings.model_copy(
+            update={"keep_bytes": min(limits, default=0)}
+        )
 
     # --- writing --------------------------------------------------------------------------------
 

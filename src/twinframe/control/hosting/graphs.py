@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Final
 
 from twinframe.access.gate import Gate
-from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntry
+from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntry, HostedSettings
 from twinframe.control.hosting.journal import GraphJournal, Unwritten
 from twinframe.control.hosting.quotas import GraphQuotas, QuotaRunner, SharedCounter
 from twinframe.control.hosting.slots import SharedCount
@@ -86,6 +86,11 @@ class OpenGraph:
         """Whether nothing runs but deliveries to endpoints that accept none, maybe for a day."""
         return self.runner.is_idle and self.background.running <= self.delivery.list_failing()
 
+    def take(self, settings: HostedSettings) -> None:
+        """Apply newer limits. Points have one of their own: as many bytes as the graph may have."""
+        self.quotas.take(settings)
+        self.api.graph.series.limit_bytes(self.quotas.storage_bytes)
+
     async def close(self) -> None:
         """Finish accepted work and close the store."""
         await self.background.stop()
@@ -132,7 +137,7 @@ class HostedGraphEntry:
         self.entry = entry
         self.journal.settings = entry.settings
         if self.opened is not None:
-            self.opened.quotas.take(entry.settings)
+            self.opened.take(entry.settings)
 
     def use(self) -> GraphUse:
         """Return a context that opens the graph and counts it as in use.
@@ -307,7 +312,7 @@ class HostedGraphs:
 
     async def _open_graph(self, hosted: HostedGraphEntry) -> OpenGraph:
         opened = await asyncio.to_thread(self._open_store, hosted)
-        opened.quotas.take(hosted.entry.settings)  # they may have changed meanwhile
+        opened.take(hosted.entry.settings)  # they may have changed meanwhile
         opened.background.start()
         return opened
 

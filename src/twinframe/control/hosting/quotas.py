@@ -98,6 +98,11 @@ class GraphQuotas:
             self._limits, self._sku, counter=self._counter, clock=self._clock
         )
 
+    @property
+    def storage_bytes(self) -> int | None:
+        """The most bytes of the graph; None: no limit."""
+        return find_limit(self._limits, self._sku, Quota.STORAGE_BYTES)
+
     def spend(self) -> None:
         """Count one operation. Raises `QuotaExceeded`."""
         self._budget.spend()

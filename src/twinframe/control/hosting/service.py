@@ -247,6 +247,8 @@ class LocalGraphHost:
         try:
             twins = await self._count_twins(store)
             size = await asyncio.to_thread(self._measure, store)
+            points = self._installation.find_point_store(store)
+            size += points.measure() if points is not None else 0
         finally:
             await asyncio.to_thread(store.close)
         directory = self._catalog.build_directory(name.resource_id, name.incarnation)

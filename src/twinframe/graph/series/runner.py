@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
-from twinframe.errors import StorageBusy
-from twinframe.storage.points import Points, PointStore, SeriesPart
+from twinframe.errors import StorageBusy, StorageError
+from twinframe.runtime.instruments.base import Level
+from twinframe.storage.points import PointFigures, Points, PointStore, SeriesPart
 
 T = TypeVar("T")
 
@@ -18,6 +21,8 @@ _TOGETHER: Final = 20_000
 _MOST_WAITING: Final = 200_000
 """Points that may wait in a worker: some 40 MiB."""
 _READERS: Final = 2
+_FIGURES_SECONDS: Final = 15.0
+"""Seconds for which figures are not read anew: blocks are counted for them."""
 
 
 class PointRunner:
@@ -32,6 +37,10 @@ class PointRunner:
         self._waiting: list[tuple[Points, asyncio.Future[None]]] = []
         self._waiting_points = 0
         self._writing: asyncio.Task[None] | None = None
+        self._stored = self._refused = 0
+        self._figures = PointFigures()
+        self._looked = -_FIGURES_SECONDS
+        self._is_closed = False
 
     @property
     def store(self) -> PointStore:
@@ -41,6 +50,14 @@ class PointRunner:
     async def write(self, points: Points) -> None:
         """Store points; return when they are durable. Raises `StorageError`."""
         count = len(points.times)
+        try:
+            await self._write(points, count)
+        except BaseException:
+            self._refused += count
+            raise
+        self._stored += count
+
+    async def _write(self, points: Points, count: int) -> None:
         if self._waiting_points + count > _MOST_WAITING and self._waiting:
             raise StorageBusy(
                 f"{self._waiting_points} points wait to be stored, which is as many as may; "
@@ -52,6 +69,33 @@ class PointRunner:
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_all())
         await done
+
+    def note_refused(self, lines: int) -> None:
+        """Count lines whose points were not stored."""
+        self._refused += lines
+
+    def read_levels(self) -> Mapping[Level, float]:
+        """Return what was written here, and how much there is, as it was lately."""
+        if time.monotonic() - self._looked >= _FIGURES_SECONDS and not self._is_closed:
+            self._looked = time.monotonic()
+            self._keeper.submit(self._read_figures)
+        figures = self._figures
+        return {
+            Level.POINTS_STORED: self._stored,
+            Level.POINTS_REFUSED: self._refused,
+            Level.POINTS_BYTES: figures.bytes,
+            Level.POINTS_BLOCKS: figures.blocks,
+            Level.POINTS_FRESH: figures.waiting,
+            Level.POINTS_LAG: figures.lag,
+        }
+
+    def _read_figures(self) -> None:
+        with suppress(StorageError):  # shown elsewhere: nothing can be read or written
+            self._figures = self._store.read_figures()
+
+    def limit_bytes(self, most: int | None) -> None:
+        """Keep at most so many bytes from now on; None: what the settings allow."""
+        self._store.limit_bytes(most)
 
     async def read(self, function: Callable[[PointStore], T]) -> T:
         """Run reads. Raises `StorageError`."""
@@ -85,6 +129,7 @@ class PointRunner:
 
     def close(self) -> None:
         """Finish what runs, then close the store. No request is left."""
+        self._is_closed = True
         for pool in (self._parser, self._writer, self._keeper, self._readers):
             pool.shutdown(wait=True, cancel_futures=True)
         self._store.close()

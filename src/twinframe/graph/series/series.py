@@ -97,6 +97,11 @@ class Series:
         """Whether telemetry is kept, of any model."""
         return self._runner is not None
 
+    def limit_bytes(self, most: int | None) -> None:
+        """Keep points of at most so many bytes from now on, the newest; None: of the settings."""
+        if self._runner is not None:
+            self._runner.limit_bytes(most)
+
     def read_times(self) -> Times:
         """Return the times that points can have now."""
         return (
@@ -116,6 +121,7 @@ class Series:
         parsed: ParsedLines = await runner.parse(parse)
         await self.write_parsed(parsed)
         errors = [RefusedLine(line, *parsed.errors[line]) for line in sorted(parsed.errors)]
+        runner.note_refused(len(errors))
         return WrittenLines(parsed.count - len(errors), len(parsed.lines), errors)
 
     async def write_parsed(self, parsed: ParsedLines) -> None:

@@ -158,8 +158,13 @@ _SECONDS: Final = (
 )  # fmt: skip
 _WORKS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _ROWS: Final = (0, 1, 10, 100, 1000, 10_000, 100_000)
-# Results are in one directory that all workers see: their levels are one number, not a sum.
-_SHARED: Final = frozenset((Level.RESULTS_BYTES, Level.RESULTS_FILES))
+# Results and points are in files that all workers see: their levels are one number, not a sum.
+_SHARED: Final = frozenset(
+    (
+        *(Level.RESULTS_BYTES, Level.RESULTS_FILES),
+        *(Level.POINTS_BYTES, Level.POINTS_BLOCKS, Level.POINTS_FRESH, Level.POINTS_LAG),
+    )
+)
 _LEVELS: Final = {
     Level.WRITES_WAITING: "Writes that wait to be committed, or are being so",
     Level.READS_WAITING: "Reads that wait for a thread",
@@ -177,6 +182,12 @@ _LEVELS: Final = {
     Level.SOURCES_RUNNING: "Sources of messages that run",
     Level.SOURCES_FAILING: "Sources of messages that have no connection now",
     Level.GRAPHS_OPEN: "Hosted graphs that are open",
+    Level.POINTS_STORED: "Points that were stored, by the workers that run",
+    Level.POINTS_REFUSED: "Points, or lines of points, that were refused, by the workers that run",
+    Level.POINTS_BYTES: "Bytes of points on disk, with their log",
+    Level.POINTS_BLOCKS: "Blocks of points",
+    Level.POINTS_FRESH: "Points that wait to become blocks",
+    Level.POINTS_LAG: "Seconds that the oldest of them has waited",
     Level.MEMORY_REQUESTS: "Bytes held for bodies of requests",
     Level.MEMORY_WRITES: "Bytes held for documents and patches that are worked on",
     Level.MEMORY_QUERIES: "Bytes held for values and rows of queries",

@@ -21,8 +21,12 @@ from twinframe.control.hosting.graphs import HostedGraphs, TooManyConnections
 from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.errors import GraphNotFound, StorageBusy
 from twinframe.graph.background.indexes import IndexKind
+from twinframe.hooks.resource_types.hosting import HostedGraph, ResourceName
+from twinframe.hooks.resource_types.prices import Sku
+from twinframe.hooks.resource_types.quotas import Quota, QuotaLimit
 from twinframe.model.pages import PageRequest
 from twinframe.runtime.instruments.base import Level
+from twinframe.storage.points import Points
 
 PAGE = PageRequest(size=None, token=None)
 MODEL = b'[{"@id":"dtmi:t:A;1","@type":"Interface","@context":"dtmi:dtdl:context;3"}]'
@@ -314,3 +318,37 @@ def test_work_that_was_left_is_done_though_nobody_asks_for_its_graph(tmp_path: P
                     await asyncio.sleep(0.02)
 
     assert asyncio.run(run()) == "succeeded"
+
+
+def test_points_take_at_most_what_the_sku_allows_for_storage_and_are_billed(
+    tmp_path: Path,
+) -> None:
+    installation = build_hosting(tmp_path, {"History__Telemetry": "all"})
+    host = LocalGraphHost(installation)
+
+    def build(fence: int, most: int) -> HostedGraph:
+        limits = [QuotaLimit(Sku.FREE, Quota.STORAGE_BYTES, most)]
+        return build_graph("a", fence=fence, sku="free", limits=limits)
+
+    async def run() -> None:
+        await bring_up(host, build(1, 1_000_000))
+        async with hosting_alone(installation) as service:
+            hosted = service.graphs.find("a")
+            assert hosted is not None
+            async with hosted.use() as api:
+                runner = api.graph.series._runner
+                assert runner is not None
+                assert runner._store._settings.keep_bytes == 1_000_000  # type: ignore[attr-defined]
+                await host.publish(build(2, 2_000_000))
+                await use(service.graphs, "a")
+                assert runner._store._settings.keep_bytes == 2_000_000  # type: ignore[attr-defined]
+                before = await host.sample(ResourceName("a", "1"))
+                points = Points()
+                points.add("t", "x", 1, 1.0)
+                await runner.write(points)
+                after = await host.sample(ResourceName("a", "1"))
+                assert before is not None
+                assert after is not None
+                assert after.storage_bytes >= before.storage_bytes + 32 * 1024
+
+    asyncio.run(run())

@@ -25,6 +25,7 @@ from twinframe.errors import (
 from twinframe.graph import Graph
 from twinframe.graph.series.questions import SeriesQuestion
 from twinframe.model.pages import PageRequest
+from twinframe.runtime.instruments.base import Level
 from twinframe.settings import Settings
 from twinframe.storage.points import Window
 from twinframe.testing.factories import ROOM
@@ -278,3 +279,24 @@ def test_what_waits_together_is_stored_together_and_fails_together(
 
     monkeypatch.setattr(kept.store, "write", fail)
     assert all(isinstance(one, StorageError) for one in kept.do(write_all()))
+
+
+def test_levels_say_what_was_stored_refused_and_waits_for_upkeep(kept: Kept) -> None:
+    kept.write(line(), line("none"), line(second=5))
+    runner = kept.graph.series._runner
+    assert runner is not None
+    runner._read_figures()
+    levels = runner.read_levels()
+    assert (levels[Level.POINTS_STORED], levels[Level.POINTS_REFUSED]) == (2, 1)
+    assert (levels[Level.POINTS_BLOCKS], levels[Level.POINTS_FRESH]) == (0, 2)
+    assert levels[Level.POINTS_BYTES] > 0
+    kept.world.now += 700 * 10**9
+    assert kept.store.read_figures().lag >= 700
+    while kept.store.run_upkeep():
+        pass
+    runner._read_figures()
+    levels = runner.read_levels()
+    assert (levels[Level.POINTS_BLOCKS], levels[Level.POINTS_FRESH]) == (1, 0)
+    assert levels[Level.POINTS_LAG] == 0
+    runner.close()
+    assert runner.read_levels()[Level.POINTS_STORED] == 2
