@@ -15,6 +15,7 @@ from benchmarks import (
     footprint,
     http,
     mcp,
+    messages,
     ontology,
     points,
     portable,
@@ -35,6 +36,7 @@ NAMES = (
     "http",
     "many",
     "mcp",
+    "messages",
     "ontology",
     "points",
     "portable",
@@ -94,7 +96,7 @@ def main() -> None:
         report.render()
         return
     _measure_own_graphs(report, parts, asked)
-    if parts - {"control", "many", "points", "portable", "rdf"}:
+    if parts - {"control", "many", "messages", "points", "portable", "rdf"}:
         _measure_graph(report, parts, asked)
     report.render()
 
@@ -114,6 +116,8 @@ def _measure_own_graphs(report: Report, parts: set[str], asked: argparse.Namespa
         rdf.measure(report, asked.twins, seconds=0.7 if asked.quick else 2.0)
     if "points" in parts:
         points.measure(report, quick=asked.quick)
+    if "messages" in parts:
+        messages.measure(report, quick=asked.quick)
     if "portable" in parts:
         portable.measure(report, asked.data, 10_000 if asked.quick else asked.twins)
 
