@@ -32,7 +32,9 @@ def build_subscription(
     return Subscription(filters or ("a/+",), tuple(former), "twinframe-g-s", most, most_bytes)
 
 
-def publish(port: int, *payloads: bytes, topic: str = "a/b", qos: int = 1) -> None:
+def publish(
+    port: int, *payloads: bytes, topic: str = "a/b", qos: int = 1, retain: bool = False
+) -> None:
     """Publish, and return when the broker has all."""
     client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
     client.connect_timeout = PATIENCE
@@ -40,7 +42,7 @@ def publish(port: int, *payloads: bytes, topic: str = "a/b", qos: int = 1) -> No
     client.loop_start()
     properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # the library's
     properties.UserProperty = [("site", "x")]
-    sent = [client.publish(topic, payload, qos, properties=properties) for payload in payloads]
+    sent = [client.publish(topic, payload, qos, retain, properties) for payload in payloads]
     for one in sent:
         one.wait_for_publish(PATIENCE)
     client.disconnect()
@@ -127,6 +129,23 @@ def test_no_more_is_held_than_may_be(broker: Any, limits: Any, held: int, qos: i
             found += taken
             await source.acknowledge(taken)
         assert list_payloads(found) == bodies
+        await source.close()
+
+    play(scene)
+
+
+def test_a_retained_message_comes_once(broker: Any) -> None:
+    async def scene() -> None:
+        await asyncio.to_thread(publish, broker.port, b"kept", retain=True)
+        source = build_source(broker.port)
+        await source.open(build_subscription())
+        messages = await source.receive(10)
+        assert list_payloads(messages) == [b"kept"]
+        await source.acknowledge(messages)
+        await source.close()
+        await asyncio.to_thread(publish, broker.port, b"new")
+        await source.open(build_subscription())
+        assert list_payloads(await source.receive(10)) == [b"new"]
         await source.close()
 
     play(scene)

@@ -136,7 +136,9 @@ class _Connection:
     async def subscribe(self) -> None:
         """Subscribe to the filters, and leave the former ones. Raises `SourceFailed`."""
         subscription = self._subscription
-        options = SubscribeOptions(qos=self._settings.qos)
+        # NOTE: else a retained message, which may be old, would come again with each connection.
+        handling = SubscribeOptions.RETAIN_SEND_IF_NEW_SUB
+        options = SubscribeOptions(qos=self._settings.qos, retainHandling=handling)
         topics = [(one, options) for one in subscription.filters]
         for name, reason in zip(
             subscription.filters, await self._ask(*self._client.subscribe(topics)), strict=False
