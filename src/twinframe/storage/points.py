@@ -53,6 +53,13 @@ class Points:
         self.times.extend(points.times)
         self.values.extend(points.values)
 
+    def cut(self, start: int, end: int) -> Points:
+        """Return the points from one position up to, without, another."""
+        if start == 0 and end >= len(self.times):
+            return self
+        cut = slice(start, end)
+        return Points(self.twins[cut], self.paths[cut], self.times[cut], self.values[cut])
+
 
 @dataclass(frozen=True, slots=True)
 class Window:

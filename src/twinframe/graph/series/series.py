@@ -133,8 +133,9 @@ class Series:
         refused = await find_refused(self._context, self._kept, parsed.senders)
         if refused:
             await runner.parse(partial(parsed.refuse, refused))
-        if parsed.lines:
-            await runner.write(parsed.points)
+        # One write is bounded, whatever a batch of messages gives.
+        for start in range(0, len(parsed.lines), self._limits.points):
+            await runner.write(parsed.points.cut(start, start + self._limits.points))
 
     async def keep(
         self,

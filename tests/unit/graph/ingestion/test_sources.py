@@ -99,7 +99,11 @@ class Intake:
         self.world = world
         self.points = FilePointStore(directory, PointsSettings(), lambda: world.now / 1e9)
         self.settings = Settings.model_validate(
-            {"history": {"telemetry": ("all",)}, "ingestion": {"dead_letters": 3}}
+            {
+                "history": {"telemetry": ("all",)},
+                "ingestion": {"dead_letters": 3},
+                "bulk": {"max_points": 1},
+            }
         )
         self.counts = Counts()
         self.runner = InlineRunner(world.store)
