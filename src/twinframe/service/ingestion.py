@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from twinframe.errors import ConfigurationError, InvalidArgument, SettingsError, StorageError
+from twinframe.errors import ConfigurationError, InputError, SettingsError, StorageError
 from twinframe.graph.background.runner import BackgroundTask
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.graph import BuildIngestion
@@ -16,9 +16,10 @@ from twinframe.graph.ingestion.standing import Standing, read_standing
 from twinframe.graph.series.series import Series
 from twinframe.hooks.installation import Installation
 from twinframe.hooks.sources.base import MessageSource, SourceFailed
+from twinframe.model.json import JsonLimits, parse_json
 from twinframe.runtime.diagnosis.findings import Finding, build_fine, build_warning
 from twinframe.runtime.instruments.base import Instruments
-from twinframe.service.named_keys import TYPE, NamedKeys, build_all, parse_json_value
+from twinframe.service.named_keys import TYPE, NamedKeys, build_all
 
 _ROOT: Final = ("Ingestion", "Sources")
 _MAPPINGS: Final = "Mappings"
@@ -60,8 +61,9 @@ def _build_source(installation: Installation, keys: NamedKeys) -> Source:
     if _MAPPINGS not in keys.own:
         raise SettingsError(f"{at} is not set: it says what the messages of the source write.")
     try:
-        mappings = parse_mappings(parse_json_value(keys.own[_MAPPINGS]), source.form)
-    except InvalidArgument as error:
+        documents = parse_json(keys.own[_MAPPINGS].encode(), JsonLimits())
+        mappings = parse_mappings(documents, source.form)
+    except InputError as error:  # of JSON, or of a mapping
         raise SettingsError(f"{at}: {error.message}") from error
     writes_points = any(mapping.points != NO_VALUES for mapping in mappings)
     if writes_points and not installation.settings.history.telemetry:

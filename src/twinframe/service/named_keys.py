@@ -59,7 +59,7 @@ class NamedKeys:
             if key is None:
                 raise self._build_unknown(plugin, given, [key.name for key in keys.values()])
             is_json = key.takes_list or key.takes_mapping
-            document[key.name] = parse_json_value(text) if is_json else text
+            document[key.name] = _parse_json(text) if is_json else text
         try:
             return model.model_validate(document)
         except ValidationError as error:
@@ -118,7 +118,7 @@ def build_all(
     return found
 
 
-def parse_json_value(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """Parse a value that should be JSON; return the text itself for the check to refuse."""
     try:
         return json.loads(text)

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import jmespath
 import jsonpointer
 from jmespath.exceptions import JMESPathError
+from jmespath.functions import Functions
 
 from twinframe.errors import InvalidArgument, TwinframeError
 from twinframe.errors.nearest import render_hint
@@ -27,6 +28,7 @@ present element of `each`. `key`, `headers` and `time` are those of the broker.
 Message: TypeAlias = dict[str, Any]
 
 _SHOWN: Final = 100
+_FUNCTIONS: Final = Functions.FUNCTION_TABLE
 _SAME_CONTEXT: Final = frozenset(
     {
         "and_expression",
@@ -81,6 +83,7 @@ def parse_expression(text: object, levels: Collection[str], *, is_item: bool) ->
     except JMESPathError as error:
         reason = " ".join(str(error).split())
         raise InvalidArgument(f"{_show(text)} is not JMESPath: {reason}") from error
+    _check_functions(text, parsed.parsed)
     for path in _list_paths(parsed.parsed):
         _check_path(text, path, known, levels)
     names = _find_names(parsed.parsed)
@@ -135,6 +138,28 @@ def _check_path(
     if path[0] == "topic" and len(path) > 1 and path[1] not in levels:
         hint = render_hint(path[1], levels, "Its named levels are:")
         raise InvalidArgument(f"{_show(text)}: the topic has no {{{path[1][:_SHOWN]}}}. {hint}")
+
+
+def _check_functions(text: str, node: Mapping[str, Any]) -> None:
+    """Refuse unknown functions and wrong numbers of arguments, at whatever depth.
+
+    NOTE: the library would find them when the first message comes.
+    """
+    children = [child for child in node["children"] if isinstance(child, dict)]
+    if node["type"] == "function_expression":
+        name, count = node["value"], len(children)
+        if name not in _FUNCTIONS:
+            hint = render_hint(name, _FUNCTIONS)
+            raise InvalidArgument(f"{_show(text)}: there is no function {name[:_SHOWN]}(). {hint}")
+        signature = _FUNCTIONS[name]["signature"]
+        is_open = bool(signature) and signature[-1].get("variadic", False)
+        if count < len(signature) or (count > len(signature) and not is_open):
+            least = "at least " if is_open else ""
+            raise InvalidArgument(
+                f"{_show(text)}: {name}() takes {least}{len(signature)} arguments, not {count}."
+            )
+    for child in children:
+        _check_functions(text, child)
 
 
 def _list_paths(node: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
