@@ -389,6 +389,20 @@ class GraphSession(GraphReader):
         ]
         return (found[::-1] if newest_first else found)[:limit]
 
+    def read_ways_back(
+        self, starts: Mapping[EntityKey, int], *, limit: int
+    ) -> Mapping[EntityKey, Sequence[tuple[int, OutboxEvent]]]:
+        """Return at most `limit` events that replaced or deleted each entity, in order.
+
+        They are those after the position given with the entity, at least up to the first deletion.
+        A store that uses one read for all entities leaves the bodies of large events out, which are
+        empty then.
+        """
+        return {
+            key: self.read_replacements(*key, after=after, limit=limit)
+            for key, after in starts.items()
+        }
+
     def find_deleted_twins(self, *, after: int) -> Iterator[str]:
         """Yield the twins that were deleted after a position; one may come several times."""
         for _, event in self._iterate_events(after, {ChangeKind.TWIN_DELETED}):

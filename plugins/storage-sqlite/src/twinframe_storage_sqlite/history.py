@@ -26,6 +26,16 @@ _FIRST_CHANGES: Final = (
     "AND e.relationship = x.value ->> 1 AND e.kind BETWEEN 1 AND 6 AND e.position > ?2 "
     "ORDER BY e.position LIMIT 1)"
 )
+_WAYS_BACK: Final = (
+    "SELECT position, subject, CASE WHEN length(body) <= ?4 THEN body ELSE x'' END, kind, "
+    "relationship, moment, target FROM json_each(?1) x CROSS JOIN event INDEXED BY event_entity "
+    "ON subject = x.value ->> 0 AND relationship = x.value ->> 1 AND kind BETWEEN 1 AND 6 "
+    "AND position > x.value ->> 2 AND position <= coalesce(("
+    "SELECT e.position FROM event e INDEXED BY event_entity WHERE e.subject = x.value ->> 0 "
+    "AND e.relationship = x.value ->> 1 AND e.kind BETWEEN 1 AND 6 AND e.position > x.value ->> 2 "
+    "ORDER BY e.position LIMIT 1 OFFSET ?2), ?3) ORDER BY x.id, position"
+)
+_LARGEST_AT_ONCE: Final = 4096
 _ENTITY: Final = (
     f"{EVENT} INDEXED BY event_entity WHERE subject = ? AND relationship = ? "
     "AND kind BETWEEN 1 AND 6 AND position > ? AND position < ? ORDER BY position {} LIMIT ?"
@@ -74,6 +84,20 @@ class HistoryReads(StatementRunner, GraphSession):
             rows = self.read_all(_FIRST_CHANGES, (orjson.dumps(keys).decode(), after))
         found = map(build_event, rows)
         return {(event.subject, event.relationship_id): (at, event) for at, event in found}
+
+    def read_ways_back(
+        self, starts: Mapping[EntityKey, int], *, limit: int
+    ) -> Mapping[EntityKey, Sequence[tuple[int, OutboxEvent]]]:
+        """The next changes of each entity, by one statement; without large bodies."""
+        if len(starts) == 1:
+            return super().read_ways_back(starts, limit=limit)
+        wanted = orjson.dumps([(*key, after) for key, after in starts.items()]).decode()
+        found: dict[EntityKey, list[tuple[int, OutboxEvent]]] = {}
+        bindings = (wanted, limit - 1, _LAST, _LARGEST_AT_ONCE)
+        for row in self.read_all(_WAYS_BACK, bindings):
+            at, event = build_event(row)
+            found.setdefault((event.subject, event.relationship_id), []).append((at, event))
+        return found
 
     def read_entity_changes(
         self, key: EntityKey, *, after: int, before: int | None, limit: int, newest_first: bool

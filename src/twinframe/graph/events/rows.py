@@ -45,6 +45,7 @@ DELETIONS: Final = frozenset({ChangeKind.TWIN_DELETED, ChangeKind.RELATIONSHIP_D
 
 
 _HEAD: Final = 5
+_NO_TEXTS: Final = (b"", b"", b"")
 _TEXTS: Final = ("document", "display_name", "description")
 
 
@@ -107,6 +108,18 @@ def parse_row(body: bytes) -> Row | None:
     values = orjson.loads(head)
     row = Row(*values[:_HEAD], *texts)
     return row._replace(who=values[_HEAD]) if len(values) > _HEAD else row
+
+
+def split_row(body: bytes) -> tuple[bytes, bytes, bytes] | None:
+    """Return data, notes and difference of a row; None for the text of a whole event.
+
+    PERF: without the head, a quarter of the time of `parse_row`.
+    """
+    if body.startswith(b"{"):
+        return None
+    _, *texts = body.split(b"\n")
+    data, notes, difference = (*texts, *_NO_TEXTS)[:3]
+    return data, notes, difference
 
 
 def render_whole(event: OutboxEvent, row: Row, data: bytes) -> bytes:

@@ -11,11 +11,12 @@ from typing import Final
 
 from twinframe.errors import StorageDamaged
 from twinframe.graph.events.differences import is_whole, read_difference
-from twinframe.graph.events.rows import DELETIONS, Row, parse_row
+from twinframe.graph.events.rows import DELETIONS, split_row
 from twinframe.storage.base import ChangeKind, EntityKey, GraphSession, OutboxEvent
 
 CREATIONS: Final = frozenset({ChangeKind.TWIN_CREATED, ChangeKind.RELATIONSHIP_CREATED})
-_ROWS_AT_ONCE: Final = 24
+_FEW_ROWS: Final = 8
+_MANY_ROWS: Final = 24
 
 
 def read_document(session: GraphSession, key: EntityKey, position: int) -> bytes | None:
@@ -39,11 +40,70 @@ def read_documents_before(
     session: GraphSession, changes: Mapping[EntityKey, tuple[int, OutboxEvent]]
 ) -> dict[EntityKey, bytes]:
     """Return the documents before these changes, one of each entity, of those that existed."""
-    return {
-        key: _lead_back(session, key, at, event)
-        for key, (at, event) in changes.items()
-        if event.kind not in CREATIONS
+    ways = {
+        key: _WayBack(key) for key, (_, event) in changes.items() if event.kind not in CREATIONS
     }
+    waiting = {key: changes[key][0] for key in ways if not ways[key].follow(changes[key][1])}
+    unchanged: list[EntityKey] = []
+    limit = _FEW_ROWS
+    while waiting:
+        rows = session.read_ways_back(waiting, limit=limit)
+        going: dict[EntityKey, int] = {}
+        for key in waiting:
+            later = rows.get(key, ())
+            if any(ways[key].follow(_complete(session, key, *each)) for each in later):
+                continue
+            if len(later) < limit:
+                unchanged.append(key)
+            else:
+                going[key] = later[-1][0]
+        waiting, limit = going, _MANY_ROWS
+    stored = _read_stored(session, unchanged)
+    return {key: way.build(stored.get(key)) for key, way in ways.items()}
+
+
+class _WayBack:
+    """The way from a later document of an entity back to the one before its first change."""
+
+    __slots__ = ("_document", "_key", "_steps")
+
+    def __init__(self, key: EntityKey) -> None:
+        self._key = key
+        self._document: bytes | None = None
+        self._steps: list[tuple[bytes, bytes]] = []
+
+    def follow(self, event: OutboxEvent) -> bool:
+        """Add the next change; return whether it has a whole document, from which to begin."""
+        texts = split_row(event.body)
+        if texts is None:
+            raise _build_damage(self._key)
+        data, notes, difference = texts
+        if event.kind in DELETIONS:
+            self._document = data
+        elif is_whole(difference):
+            self._document = read_difference(difference)
+        else:
+            self._steps.append((difference, notes))
+        return self._document is not None
+
+    def build(self, stored: bytes | None) -> bytes:
+        """Build the document; `stored` is the present one, for an entity that was not deleted."""
+        document = stored if self._document is None else self._document
+        if document is None:
+            raise _build_damage(self._key)
+        for difference, notes in reversed(self._steps):
+            document = read_difference(difference, document, notes)
+        return document
+
+
+def _complete(session: GraphSession, key: EntityKey, at: int, event: OutboxEvent) -> OutboxEvent:
+    """Return the event with its body, which is left out of a read of many if it is large."""
+    if event.body:
+        return event
+    rows = session.read_entity_changes(
+        key, after=at - 1, before=at + 1, limit=1, newest_first=False
+    )
+    return rows[0][1]
 
 
 def _read_stored(session: GraphSession, keys: Sequence[EntityKey]) -> dict[EntityKey, bytes]:
@@ -58,43 +118,6 @@ def _read_stored(session: GraphSession, keys: Sequence[EntityKey]) -> dict[Entit
         edges = session.read_relationship_documents(relationships)
         found.update({key: each.body for key, each in edges.items()})
     return found
-
-
-def _lead_back(session: GraphSession, key: EntityKey, at: int, event: OutboxEvent) -> bytes:
-    """Return the document before the event at `at`."""
-    differences: list[Row] = []
-    rows: Sequence[tuple[int, OutboxEvent]] = [(at, event)]
-    asked = 1
-    document: bytes | None = None
-    while document is None:
-        for _, event in rows:
-            row = _parse(key, event)
-            if event.kind in DELETIONS:
-                document = row.data
-            elif is_whole(row.difference):
-                document = read_difference(row.difference)
-            else:
-                differences.append(row)
-                continue
-            break
-        else:
-            if len(rows) < asked:
-                document = _read_stored(session, [key]).get(key)
-                if document is None:
-                    raise _build_damage(key)
-            else:
-                asked = _ROWS_AT_ONCE
-                rows = session.read_replacements(*key, after=rows[-1][0], limit=asked)
-    for row in reversed(differences):
-        document = read_difference(row.difference, document, row.notes)
-    return document
-
-
-def _parse(key: EntityKey, event: OutboxEvent) -> Row:
-    row = parse_row(event.body)
-    if row is None:
-        raise _build_damage(key)
-    return row
 
 
 def _build_damage(key: EntityKey) -> StorageDamaged:

@@ -36,7 +36,7 @@ from twinframe.storage.entities import build_model_node
 
 T = TypeVar("T")
 
-_AT_ONCE: Final = 256
+_AT_ONCE: Final = 64
 _MOST_CHANGED: Final = 20_000
 """Changes after the position that are looked up for a scan; with more, all entities are."""
 

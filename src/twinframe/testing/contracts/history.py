@@ -95,6 +95,35 @@ class HistoryContract(StoreContract):
             assert read(False, before=16, limit=3) == [1, 7, 9]
             assert read(True, before=16, limit=3) == [10, 9, 7]
 
+    def test_the_ways_back_of_many_entities_are_read_together(self, store: GraphStore) -> None:
+        first = self._fill(store)
+        large = [OutboxEvent("a", b"x" * 100_000, ChangeKind.TWIN_UPDATED, "", 9999)]
+        run(store, lambda t: t.append_events(large))
+        starts = {("a", ""): first, ("a", "r"): first + 11, ("c", ""): first}
+
+        def read(limit: int, *keys: tuple[str, str]) -> dict[str, list[int]]:
+            ways = session.read_ways_back({key: starts[key] for key in keys}, limit=limit)
+            for key, rows in ways.items():
+                for at, event in rows:
+                    assert (event.subject, event.relationship_id) == key
+                    assert event.body in (b"", large[0].body, *texts)
+                    assert event.body or at == first + 3 * _ROUND
+            # Behind a deletion there may be more than replacements.
+            found = {}
+            for (twin_id, own), rows in ways.items():
+                gone = [at for at, event in rows if event.kind in (3, 6)][:1]
+                end = gone[0] if gone else rows[-1][0] if rows else 0
+                found[twin_id + own] = [at - first for at, _ in rows if at <= end]
+            return {name: rows for name, rows in found.items() if rows}
+
+        texts = [str(at).encode() for at in range(3)]
+        with reading(store) as session:
+            assert read(9, *starts) == {"a": [1, 7], "ar": [13]}
+            assert read(9, ("a", "")) == {"a": [1, 7]}
+            assert read(1, *starts) == {"a": [1], "ar": [13]}
+            starts = {("a", ""): first + 26, ("b", ""): first}
+            assert read(9, *starts) == {"a": [27]}
+
     def test_what_was_deleted_is_found_by_its_ends(self, store: GraphStore) -> None:
         first = self._fill(store)
         gone = ("a", "r"), ("b", "\u00e9 s")

@@ -61,3 +61,22 @@ def test_every_document_of_every_kept_state_is_found(
             for position, documents in dumps.items():
                 if position >= first - 1:
                     assert read_at(session, position) == documents
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("size", [10, 20_000])
+def test_documents_behind_long_ways_are_found_together(
+    monkeypatch: pytest.MonkeyPatch, kind: str, size: int
+) -> None:
+    with monkeypatch.context() as patched, histories.open_store(kind) as store:
+        patched.setattr(differences, "getrandbits", lambda _: 1)
+        player = histories.Player(store)
+        for twin_id in "abc":
+            player.world.put(twin_id, name="x" * size)
+        position, documents = dump(store)[1:]
+        for at in range(40):
+            for twin_id in "abc"[: 1 + at % 3]:
+                player.world.put(twin_id, name=f"{at}" * (size // 2))
+        player.delete("b")
+        with reading(store) as session:
+            assert read_at(session, position) == documents
