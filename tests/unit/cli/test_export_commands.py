@@ -107,7 +107,8 @@ def test_an_import_leaves_no_more_events_behind_than_the_service_keeps(
         b'{"Section":"Relationships"}\n',
         b"".join(orjson.dumps(twin) + b"\n" for twin in twins) + b'{"Section":"Relationships"}\n',
     )
-    kept = {"Events__KeepBytes": "200000", "Events__UndeliveredBytes": "200000"}
+    names = ("Events__KeepBytes", "Events__UndeliveredBytes", "History__KeepBytes")
+    kept = dict.fromkeys(names, "200000")
     done = shell.run("import", "-", stdin=lines, **kept)
     assert (done.exit_code, "5002 twins" in done.output) == (0, True)
     # A stretch that is not full yet (1,000) is not measured; an event has more than 200 bytes.
