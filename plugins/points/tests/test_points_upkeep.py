@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ import pytest
 
 from tests.point_shelf import DAY, NOW, Shelf
 from tests.waiting import PATIENCE
-from twinframe.errors import StorageDamaged, StorageFull
+from twinframe.errors import StorageDamaged, StorageError, StorageFull
 from twinframe.storage.points import Points, Window
 from twinframe_points import compaction
+from twinframe_points.keeper import Keeper
 from twinframe_points.retention import measure_used
 from twinframe_points.settings import PointsSettings
+from twinframe_points.store import FilePointStore
 from twinframe_points.transactions import Overtaken
 
 START = (NOW // 86_400 - 1) * DAY
@@ -268,8 +271,8 @@ def test_acknowledged_points_survive_a_kill_of_any_writer(tmp_path: Path) -> Non
         for name, count in acknowledged.items():
             found = dict(shelf.store.read_points((name, "t"), 0, 2**60, 1_000_000))
             # NOTE: values rise; one that was written but not acknowledged may have replaced them.
-            for time, value in _list_last(count).items():
-                assert found[time] >= value, name
+            for moment, value in _list_last(count).items():
+                assert found[moment] >= value, name
         shelf.drain()
     shelf.store.close()
 
@@ -308,3 +311,56 @@ def test_a_lower_limit_of_bytes_removes_the_oldest_days_and_a_higher_one_nothing
     shelf.store.limit_bytes(None)
     assert not shelf.store.run_upkeep()
     shelf.store.close()
+
+
+def build_many(count: int) -> Points:
+    chosen = random.Random(6)
+    points = Points()
+    day = (int(time.time()) // 86_400 - 1) * DAY
+    for at in range(count):
+        points.add(f"x{at % 9}", "t", day + at * 1_000_000, chosen.random())
+    return points
+
+
+def keep_up(store: FilePointStore) -> None:
+    while store.run_upkeep():
+        pass
+
+
+def test_many_points_become_blocks_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = PointsSettings(keep_days=7)
+    keeper = Keeper(tmp_path, settings.model_dump_json())
+    store = FilePointStore(tmp_path, settings, keeper=keeper)
+    points = build_many(60_000)
+    store.write(points)
+    wanted = list(store.walk(1000))
+    assert store.run_upkeep()
+    assert keeper._process is not None
+    keep_up(store)
+    assert keeper._process is None  # it ends with what there is to do
+    assert list(store.walk(1000)) == wanted
+    assert (store.read_figures().blocks > 50, store.read_figures().waiting) == (True, 0)
+    # Killed, it says so, and the next one goes on.
+    store.write(points)
+    monkeypatch.setattr("twinframe_points.keeper._MODULE", "twinframe_points.missing")
+    with pytest.raises(StorageError, match="ended before it was done"):
+        store.run_upkeep()
+    monkeypatch.undo()
+    keep_up(store)
+    assert store.read_figures().waiting == 0
+    assert list(store.walk(1000)) == wanted
+    store.close()
+
+
+def test_closing_the_store_ends_the_process(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path, PointsSettings().model_dump_json())
+    store = FilePointStore(tmp_path, PointsSettings(), keeper=keeper)
+    for _ in range(2):
+        store.write(build_many(60_000))
+    assert store.run_upkeep()
+    process = keeper._process
+    assert process is not None
+    store.close()
+    assert process.poll() is not None

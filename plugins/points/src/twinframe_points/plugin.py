@@ -7,6 +7,7 @@ from pathlib import Path
 from twinframe import hookimpl
 from twinframe.settings import Section
 from twinframe.storage.points import PointStore
+from twinframe_points.keeper import Keeper
 from twinframe_points.settings import PointsSettings
 from twinframe_points.store import FilePointStore
 
@@ -22,4 +23,5 @@ def twinframe_point_store(settings: Section, directory: Path) -> PointStore:
     """The points of the graph whose durable files are in `directory`."""
     if not isinstance(settings, PointsSettings):
         raise TypeError(f"the settings are of {type(settings).__name__}, not PointsSettings")
-    return FilePointStore(directory, settings)
+    keeper = Keeper(directory, settings.model_dump_json())
+    return FilePointStore(directory, settings, keeper=keeper)
