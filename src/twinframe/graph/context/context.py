@@ -140,10 +140,17 @@ class GraphContext:
         """Return a context for several commands of one transaction that changes no model."""
         return replace(self, models=PinnedModels(self.models.open(transaction)))
 
+    def read_who(self) -> str:
+        """Return who makes the changes of the present request; empty where that is not kept."""
+        return CURRENT_SUBJECT.get() if self.settings.history.who else ""
+
+    def attribute(self, who: str) -> GraphContext:
+        """Return a context whose changes say that this caller made them."""
+        return replace(self, recorder=self.recorder.join("", who)) if who else self
+
     def join_request(self) -> GraphContext:
         """Return a context for the present request: its changes carry its trace and its caller."""
-        trace = CURRENT_TRACE.get()
-        who = CURRENT_SUBJECT.get() if self.settings.history.who else ""
+        trace, who = CURRENT_TRACE.get(), self.read_who()
         if not trace and not who:
             return self
         return replace(self, recorder=self.recorder.join(trace, who))

@@ -34,6 +34,7 @@ from twinframe.graph.background.leases import Lease
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.events import outbox
 from twinframe.graph.events.event import Event
+from twinframe.graph.events.rows import parse_row
 from twinframe.graph.transfer.importing import FileReader
 from twinframe.graph.transfer.jobs import deletions
 from twinframe.graph.transfer.jobs import runner as job_runner
@@ -42,11 +43,12 @@ from twinframe.graph.transfer.jobs.records import ImportJob, JobError, Status
 from twinframe.graph.transfer.jobs.runner import JobRunner
 from twinframe.graph.twins import changes
 from twinframe.model.pages import PageRequest
+from twinframe.runtime.instruments.base import CURRENT_SUBJECT
 from twinframe.settings import JobsSettings, Settings
 from twinframe.storage.base import GraphSession, GraphStore
 from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
-from twinframe.testing.factories import ROOM, build_twin_document
+from twinframe.testing.factories import ROOM, build_interface, build_twin_document
 from twinframe.testing.faulty_store import Fault, FaultKind, FaultyStore
 
 T = TypeVar("T")
@@ -911,5 +913,31 @@ def test_a_delete_job_has_an_id_of_its_own_and_bounds_of_its_time(jobs: Jobs) ->
             await deletions.start_job(job_id)
         with pytest.raises(DeleteJobNotFound):
             await deletions.read_job("absent")
+
+    jobs.do(scenario)
+
+
+def test_the_changes_of_a_job_say_who_asked_for_it(jobs: Jobs) -> None:
+    file = File()
+    file.section("Models", build_interface("dtmi:test:Lamp;1"))
+    file.section("Twins", file.twin("a", "dtmi:test:Lamp;1"))
+
+    async def scenario(worker: Worker) -> None:
+        token = CURRENT_SUBJECT.set("anna")
+        body = jobs.body(file.render())
+        await worker.graph.import_jobs.put_job("i", body)
+        CURRENT_SUBJECT.set("bert")
+        assert (await worker.wait("i"))["status"] == "succeeded"
+        await worker.graph.delete_jobs.start_job("d", 15)
+        CURRENT_SUBJECT.reset(token)
+        await worker.wait_for_deletion("d")
+        rows = await worker.runner.read(lambda session: session.read_events(after=0, limit=99))
+        found = [(event.subject, (row := parse_row(event.body)) and row.who) for _, event in rows]
+        assert sorted(set(found)) == [
+            ("a", "anna"),
+            ("a", "bert"),
+            ("dtmi:test:Lamp;1", "anna"),
+            ("dtmi:test:Lamp;1", "bert"),
+        ]
 
     jobs.do(scenario)

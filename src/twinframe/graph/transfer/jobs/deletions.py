@@ -70,12 +70,12 @@ class DeleteJobs:
             )
         now = self._context.clock()
         purge = now + int(self._context.settings.jobs.keep_seconds * NANO)
-        deadline = now + minutes * 60 * NANO
+        deadline, who = now + minutes * 60 * NANO, self._context.read_who()
 
         def apply(transaction: GraphTransaction) -> DeleteJob:
             created = self._context.write_clock()
             job = DeleteJob(
-                id=job_id, created=created, acted=created, purge=purge, deadline=deadline
+                id=job_id, created=created, acted=created, purge=purge, who=who, deadline=deadline
             )
             purge_expired(transaction, now)
             if find_deletion(transaction, job_id) is not None:
@@ -130,6 +130,7 @@ class DeletionRun:
         job = await self._context.write(ServiceWrite(self._begin))
         if job is None or job.status.is_final:
             return
+        self._context = self._context.attribute(job.who)
         try:
             await self._delete(job)
         except (LeaseLost, StorageError):

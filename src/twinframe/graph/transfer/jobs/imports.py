@@ -81,11 +81,18 @@ class ImportJobs:
             raise InvalidArgument(f"{_TARGET} must not be {_SOURCE}: the log would replace it.")
         now = self._context.clock()
         purge = now + int(self._context.settings.jobs.keep_seconds * NANO)
+        who = self._context.read_who()
 
         def apply(transaction: GraphTransaction) -> ImportJob:
             created = self._context.write_clock()
             job = ImportJob(
-                id=job_id, created=created, acted=created, purge=purge, source=source, target=target
+                id=job_id,
+                created=created,
+                acted=created,
+                purge=purge,
+                who=who,
+                source=source,
+                target=target,
             )
             purge_expired(transaction, now)
             if find_import(transaction, job_id) is not None:
@@ -312,7 +319,8 @@ class ImportRun:
             if not job.is_read:
                 async with self._open(job) as source:
                     limit = partial(self._check_rows, job.progress)
-                    importer = Importer(self._context, self._keep, limit, self._points)
+                    context = self._context.attribute(job.who)
+                    importer = Importer(context, self._keep, limit, self._points)
                     run = importer.run(source.stream, job.progress, jobs.pause)
                     await self._until_cancelled(asyncio.create_task(run))
         except _CancelAsked:

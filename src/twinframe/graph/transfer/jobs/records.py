@@ -61,7 +61,10 @@ class JobError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """The members of all jobs; times are nanoseconds since 1970, `finished` 0 until then."""
+    """The members of all jobs; times are nanoseconds since 1970, `finished` 0 until then.
+
+    `who` asked for it, and made its changes; empty if that is not known.
+    """
 
     id: str
     created: int
@@ -70,6 +73,7 @@ class Job:
     acted: int = 0
     finished: int = 0
     error: JobError | None = None
+    who: str = ""
 
     @property
     def pending_key(self) -> str:
@@ -210,6 +214,7 @@ def _dump(job: Job) -> dict[str, Any]:
         "acted": job.acted,
         "finished": job.finished,
         "error": None if job.error is None else job.error.render(),
+        "who": job.who,
     }
 
 
