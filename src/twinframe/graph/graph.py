@@ -21,6 +21,7 @@ from twinframe.graph.derivations.derivations import Derivations
 from twinframe.graph.events.recorder import EventRecorder, build_source
 from twinframe.graph.history.changes import Changes
 from twinframe.graph.history.history import History
+from twinframe.graph.ingestion.standing import Standings
 from twinframe.graph.models.models import Models
 from twinframe.graph.queries.neighborhood import Neighborhoods
 from twinframe.graph.queries.overview import Overview
@@ -117,6 +118,7 @@ class Graph:
         self.portable = Portable(context, point_runner)
         self.telemetry = Telemetry(context, self.series)
         is_hosted = host is not None
+        self.standings = Standings(context, hosted=is_hosted)
         self.event_routes = EventRoutes(context, endpoints, hosted=is_hosted)
         self.event_streams = EventStreams(context)
         locations = locations or build_locations(settings.jobs)

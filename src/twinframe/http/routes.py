@@ -13,6 +13,7 @@ from twinframe.http.graph.bulk import BULK_ROUTES
 from twinframe.http.graph.derivations import DERIVATION_ROUTES
 from twinframe.http.graph.events import EVENT_ROUTES
 from twinframe.http.graph.history import HISTORY_ROUTES
+from twinframe.http.graph.ingestion import INGESTION_ROUTES
 from twinframe.http.graph.jobs import JOB_ROUTES
 from twinframe.http.graph.permissions import PERMISSION_ROUTES
 from twinframe.http.graph.series import SERIES_ROUTES
@@ -345,6 +346,7 @@ ROUTES: tuple[Route, ...] = (
     *_QUERY_ROUTES,
     *TRIPLE_ROUTES,
     *EVENT_ROUTES,
+    *INGESTION_ROUTES,
     *JOB_ROUTES,
     *PERMISSION_ROUTES,
     *SERVICE_ROUTES,

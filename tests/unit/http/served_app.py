@@ -23,6 +23,7 @@ from twinframe.graph.delivery.streams import EventStreams
 from twinframe.graph.derivations.computing import Computing
 from twinframe.graph.derivations.derivations import Derivations
 from twinframe.graph.history.changes import Changes
+from twinframe.graph.ingestion.standing import Standings
 from twinframe.graph.queries.triples import Triples
 from twinframe.graph.series.series import Series
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
@@ -268,6 +269,7 @@ class FakeGraph:
         self.changes = Changes(context)
         self.derivations = Derivations(context, Computing(context, None))
         self.series = Series(context, None)  # an installation without points
+        self.standings = Standings(context, hosted=False)
         self.event_routes = EventRoutes(context, NO_ENDPOINTS, hosted=False)
         self.import_jobs = ImportJobs(context, build_locations(context.settings.jobs))
         self.delete_jobs = DeleteJobs(context)

@@ -39,6 +39,7 @@ ALSO = {
     ("GET", "/derivations"): TWINS,
     ("GET", "/derivations/some"): TWINS,
     ("PUT", "/derivations/some"): TWINS,
+    ("GET", "/ingestion"): TWINS,
 }
 """What operations need beside their own permission: what they show stands behind others too."""
 RESOURCE = "/.well-known/oauth-protected-resource"

@@ -8,8 +8,7 @@ import orjson
 import pytest
 
 from twinframe.errors import PluginError, SettingsError
-from twinframe.graph.ingestion.mapper import Refusal
-from twinframe.graph.ingestion.standing import Standing
+from twinframe.graph.ingestion.standing import Refusal, Standing
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.hooks.sources.base import SourceMessage
 from twinframe.runtime.diagnosis.findings import Severity

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from twinframe.errors import InvalidArgument, LimitExceeded, TwinframeError
 from twinframe.graph.documents.twins import is_source_time
 from twinframe.graph.ingestion.expressions import Message
 from twinframe.graph.ingestion.mappings import Form, SourceMapping, split_names
 from twinframe.graph.ingestion.properties import WriteProperties
+from twinframe.graph.ingestion.standing import Refusal
 from twinframe.graph.series.lines import LineLimits, ParsedLines, Times, check_ahead
 from twinframe.graph.series.paths import check_value
 from twinframe.hooks.sources.base import SourceMessage
@@ -32,13 +33,6 @@ UNFORESEEN: Final = "Unforeseen"
 
 _TOPICS: Final = 20_000
 _LAST_MOMENT: Final = parse_moment("9999-12-31T23:59:59Z")
-
-
-class Refusal(NamedTuple):
-    """Why a message, or some of it, was not written: a stable `reason`, and a text for people."""
-
-    reason: str
-    message: str
 
 
 @dataclass(slots=True)

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from twinframe.graph.ingestion.mapper import Refusal
+from twinframe.graph.context.context import GraphContext
 from twinframe.hooks.sources.base import SourceMessage
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 KIND: Final = "source"
 _SHOWN: Final = 512
 """Bytes of a payload, and characters of a topic and of a reason, that a dead letter keeps."""
+
+
+class Refusal(NamedTuple):
+    """Why a message, or some of it, was not written: a stable `reason`, and a text for people."""
+
+    reason: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +90,20 @@ def read_standing(session: GraphSession, name: str) -> Standing:
     for counts in ("refused", "matched"):
         document[counts] = Counter(document[counts])
     return Standing(**document)
+
+
+class Standings:
+    """Reading what came of the messages of all sources."""
+
+    def __init__(self, context: GraphContext, *, hosted: bool) -> None:
+        """A hosted graph has no sources: those of the settings are of the service's own."""
+        self._context = context
+        self._names = () if hosted else tuple(context.settings.ingestion.sources)
+
+    async def list_all(self) -> Sequence[tuple[str, Standing]]:
+        """Return the name and the standing of each source. Counts may be some seconds old."""
+
+        def read(session: GraphSession) -> Sequence[tuple[str, Standing]]:
+            return [(name, read_standing(session, name)) for name in self._names]
+
+        return await self._context.runner.read(read)

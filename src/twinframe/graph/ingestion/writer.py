@@ -17,8 +17,9 @@ from twinframe.errors import (
 )
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.ingestion.mapper import UNFORESEEN, MappedBatch, Refusal
+from twinframe.graph.ingestion.mapper import UNFORESEEN, MappedBatch
 from twinframe.graph.ingestion.properties import WriteProperties
+from twinframe.graph.ingestion.standing import Refusal
 from twinframe.graph.series.series import Series
 from twinframe.runtime.leases import LeaseLost
 from twinframe.storage.base import GraphTransaction
