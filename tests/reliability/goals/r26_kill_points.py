@@ -198,7 +198,7 @@ def _judge_service(trial: Trial) -> list[Figure]:
     return [
         exactly("service: requests of which points were lost", sum(one.lost for one in clients)),
         exactly("service: answers but 200 and 503", sum(one.errors for one in clients)),
-        at_least("service: kills", kills, trial.pick(30, 2)),
+        at_least("service: kills", kills, trial.pick(20, 2)),
         at_least(
             "service: points acknowledged",
             sum(one.acknowledged for one in clients),
@@ -210,7 +210,7 @@ def _judge_service(trial: Trial) -> list[Figure]:
 GOAL = Goal(
     id="R26",
     title="writers of points killed -9",
-    asked="≥ 800 kills of processes that write and keep up one store of points, ≥ 30 of a service "
+    asked="≥ 800 kills of processes that write and keep up one store of points, ≥ 20 of a service "
     "or a worker: no acknowledged point lost, no write half applied",
     judge=judge,
     twins=(
