@@ -27,6 +27,7 @@ from twinframe.hooks.sources.base import (
     Subscription,
     TopicForm,
 )
+from twinframe.model.etags import UNCONDITIONED
 from twinframe.runtime.backoff import Backoff
 from twinframe.runtime.instruments.base import Ingested, Instruments
 from twinframe.runtime.leases import LeaseLost
@@ -246,6 +247,14 @@ def test_refused_messages_stop_no_other_and_the_last_ones_are_kept(intake: Intak
     assert "temperature" in standing.letters[1].message
     assert standing.letters[1].payload == '{"v":"warm","at":null}'
     assert intake.counts.ingested[0].outcomes["Stored"] == 1
+
+
+def test_a_derived_property_is_refused_as_it_is_to_callers(intake: Intake) -> None:
+    derivation = {"model": ROOM, "property": "temperature", "value": "1.5"}
+    intake.world.do(intake.world.graph.derivations.put("d", derivation, UNCONDITIONED))
+    intake.run([build_message("set/r1", 2.0), build_message("part/r1", "eco")])
+    assert intake.read_standing().refused == {"DerivedPropertyReadOnly": 1}
+    assert intake.world.read("r1")["thermostat"]["mode"] == "eco"
 
 
 def test_nothing_is_acknowledged_before_it_is_stored(
