@@ -19,6 +19,7 @@ from twinframe.model.clock import render_update_time
 from twinframe.settings import Settings
 from twinframe.settings.history import HistorySettings
 from twinframe.storage.base import GraphStore
+from twinframe.storage.memory import MemoryStore
 from twinframe.testing.contracts.base import reading, run
 from twinframe.testing.factories import ROOM, SENSOR, build_building_interfaces, build_interface
 
@@ -310,3 +311,29 @@ def test_bodies_of_the_past_come_from_another_process_too() -> None:
         other.put("a", temperature=2.5)
         read = world.graph.twins.read_twin("a", position)
         assert orjson.loads(asyncio.run(read).body) == first
+
+
+def test_a_large_document_of_the_past_is_built_in_a_thread(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.do(world.graph.models.create_models(build_building_interfaces()))
+    written = [world.put("a", name=character * 100_000) for character in "abcde"]
+    scanned: list[Any] = []
+    scan = world.graph.twins._context.runner.scan
+
+    async def count(function: Any, seconds: float) -> Any:
+        scanned.append(function)
+        return await scan(function, seconds)
+
+    monkeypatch.setattr(world.graph.twins._context.runner, "scan", count)
+    client = connect(world)
+    for twin in written:
+        answer = ask(client, "/digitaltwins/a", twin["$metadata"]["$lastUpdateTime"])
+        assert orjson.loads(answer.body) == twin
+    assert len(scanned) == len(written)
+    small = world.put("b", name="x")
+    world.put("b", name="y")
+    scanned.clear()
+    answer = ask(client, "/digitaltwins/b", small["$metadata"]["$lastUpdateTime"])
+    assert orjson.loads(answer.body) == small
+    assert bool(scanned) == isinstance(world.store, MemoryStore)  # which bounds no read

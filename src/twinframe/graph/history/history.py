@@ -25,6 +25,8 @@ _FRACTION: Final = re.compile(r"\.([0-9]{7,9})", re.ASCII)
 _MICROSECOND: Final = 1000
 _YEAR_10000: Final = 253_402_300_800_000_000_000
 _LONGEST: Final = 100
+_SHORT_STEPS: Final = 20_000
+_SHORT_SECONDS: Final = 0.01
 _KIND: Final = "history"
 _START: Final = "start"
 
@@ -168,6 +170,20 @@ class History:
                 return read(PastSession(session, position))
 
         return read_past
+
+    async def run_short(self, position: int | None, read: Callable[[GraphSession], T]) -> T:
+        """Run a read of one entity; of an earlier state at once if that is short, else in a thread.
+
+        SEC: the way back to a large document takes long: the event loop must not wait for it.
+        """
+        runner = self._context.runner
+        if position is None:
+            return await runner.read(read)
+        shown = self.show(position, read)
+        found = runner.read_short(shown, _SHORT_STEPS, _SHORT_SECONDS)
+        if found is not None:
+            return found
+        return await runner.scan(shown, self._context.settings.query.timeout)
 
     async def run(self, position: int | None, read: Callable[[GraphSession], T]) -> T:
         """Run a read that may look at many entities; of an earlier state in a thread."""

@@ -304,10 +304,9 @@ class Relationships:
         Errors: `InvalidArgument`, `TwinNotFound`, `RelationshipNotFound`, `HistoryNotKept`.
         """
         parse_relationship_key(source_id, relationship_id)
-        read = self._history.show(
+        return await self._history.run_short(
             as_of, lambda session: require_relationship(session, source_id, relationship_id)
         )
-        return await self._context.runner.read(read)
 
     async def put_relationship(
         self,

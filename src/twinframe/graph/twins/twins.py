@@ -286,8 +286,7 @@ class Twins:
         Errors: `InvalidArgument`, `TwinNotFound`, `HistoryNotKept`.
         """
         parse_twin_id(twin_id)
-        read = self._history.show(as_of, lambda session: require_twin(session, twin_id))
-        return await self._context.runner.read(read)
+        return await self._history.run_short(as_of, lambda session: require_twin(session, twin_id))
 
     async def put_twin(
         self, twin_id: str, document: JsonValue, condition: Condition = UNCONDITIONED
