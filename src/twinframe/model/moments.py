@@ -13,7 +13,7 @@ SECOND: Final = 1_000_000
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_STEP: Final = re.compile(r"([0-9]{1,9})(ms|s|m|h|d)")
+_STEP: Final = re.compile(r"([0-9]{1,15})(ms|s|m|h|d)")
 _UNITS: Final = {"ms": 1000, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86400 * SECOND}
 _LONGEST: Final = 100
 

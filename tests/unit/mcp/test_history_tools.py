@@ -103,6 +103,15 @@ def test_a_series_is_summarized_within_a_budget(changed: Assistant, tokens: int)
     assert (len(rows) > 20) is (tokens >= 800)
 
 
+@pytest.mark.parametrize("start", ["2023-06-01T00:00:00Z", "1999-01-01T00:00:00Z"])
+def test_a_series_of_years_is_summarized(changed: Assistant, start: str) -> None:
+    document = changed.ask(
+        "summarize_series", twin_id="room-1", path="temperature", start=start, max_tokens=300
+    )
+    assert document["summary"]["count"] == 31
+    assert document["step"].endswith("d")
+
+
 def test_a_series_of_texts_has_what_held(assistant: Assistant) -> None:
     for at in range(40):
         assistant.world.put("room-2", ROOM, name="\U0001f3e0" * 50 + str(at))
