@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
@@ -58,6 +58,7 @@ class PropertySeries:
         def read(session: GraphSession) -> Page[HeldPoint]:
             within = self._find_range(session, asked.start, asked.end)
             found: list[tuple[str, HeldPoint]] = []
+            room = listing.sizes.bytes  # SEC: texts are long; more than a page is not held
             if token is not None:
                 within = within._replace(after=max(within.after, int(token)))
             for searched, held in enumerate(_iterate_held(session, key, within)):
@@ -67,10 +68,11 @@ class PropertySeries:
                 moment = asked.start if is_first else held.moment
                 if held.value is not _SAME:
                     if found and found[-1][1][0] == moment:  # a series has one value at a time
-                        found.pop()
+                        room += _measure(found.pop()[1])
                     point = moment, held.value if _is_point(held.value) else None
                     found.append((str(held.position), point))
-                if len(found) > size or searched >= _MOST_SEARCHED:
+                    room -= _measure(point)
+                if len(found) > size or room < 0 or searched >= _MOST_SEARCHED:
                     return listing.page(found, size, _measure, str(held.position))
             return listing.page(found, size, _measure)
 
@@ -190,7 +192,14 @@ class _Bucket:
     most: float | None = None
     weighted: float = 0.0
     held: int = 0
-    changes: list[PointValue] = field(default_factory=list)
+    count: int = 0
+    sum: float = 0.0
+
+    def change(self, value: PointValue) -> None:
+        """Add a change to a value."""
+        self.count += 1
+        if _is_number(value):
+            self.sum += float(value)
 
     def hold(self, value: Any, length: int) -> None:
         """Add a value that held for some microseconds."""
@@ -209,7 +218,7 @@ class _Bucket:
             case "avg":
                 return self._compute_average()
             case "count":
-                return len(self.changes)
+                return self.count
             case "first":
                 return self.first
             case "last":
@@ -218,7 +227,7 @@ class _Bucket:
                 return self.most
             case "min":
                 return self.least
-        return sum(float(value) for value in self.changes if _is_number(value))
+        return self.sum
 
     def _compute_average(self) -> float | None:
         if self.least is None or self.most is None:
@@ -246,7 +255,7 @@ def _read_buckets(
             since = held.moment
             if _is_point(held.value):
                 at = (since - window.start) // window.every
-                buckets.setdefault(at, _Bucket()).changes.append(held.value)
+                buckets.setdefault(at, _Bucket()).change(held.value)
         value = held.value
     _hold(buckets, window, value, since, end)
     numbers = sorted(at for at, bucket in buckets.items() if bucket.first is not None)

@@ -18,10 +18,11 @@ from twinframe.errors import (
     TwinNotFound,
     Unsupported,
 )
+from twinframe.graph.series import properties
 from twinframe.graph.series.questions import SeriesQuestion
 from twinframe.model.moments import SECOND, render_moment
 from twinframe.model.pages import PageRequest
-from twinframe.settings import Settings
+from twinframe.settings import GraphSettings, Settings
 from twinframe.storage.points import AGGREGATES
 from twinframe.testing.contracts.base import reading, run
 from twinframe.testing.factories import ROOM, build_building_interfaces, build_interface
@@ -140,6 +141,33 @@ def test_what_is_no_number_has_no_average(timed: Timed) -> None:
         (1, {"last": "on", "avg": None, "count": 1}),
         (21, {"last": "on", "avg": None, "count": 0}),
     ]
+
+
+def test_long_texts_come_in_pages_and_are_not_held(
+    timed: Timed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = [str(at) * 1500 for at in range(1, 9)]
+    for at, value in enumerate(values, 1):
+        timed.set(at, value, "/name")
+    narrow = Timed(timed.store, Settings(graph=GraphSettings(max_page_bytes=4000)))
+    narrow.at = 60
+    assert narrow.points("name", start=moment(0.5)) == [*enumerate(values, 1)]
+    seen = 0
+    iterate = properties._iterate_held
+
+    def count(*given: Any) -> Iterator[Any]:
+        nonlocal seen
+        for held in iterate(*given):
+            seen += 1
+            yield held
+
+    monkeypatch.setattr(properties, "_iterate_held", count)
+    question = SeriesQuestion(start=moment(0.5))
+    page = narrow.do(narrow.graph.series.read_points("a", "name", question, PageRequest(99)))
+    assert len(page.items) == 2
+    assert seen == 4  # what held before, two items, and the one that does not fit
+    (bucket,) = narrow.buckets("99s", "name", aggregates=("count", "sum", "last"))
+    assert bucket[1] == {"count": 8, "sum": 0, "last": values[-1]}
 
 
 def test_the_series_of_a_deleted_twin_ends_and_goes_on(timed: Timed) -> None:
