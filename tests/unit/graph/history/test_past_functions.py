@@ -14,7 +14,7 @@ from tests.unit.graph.series.test_series import Kept, line
 from twinframe.errors import HistoryNotKept, InvalidArgument, QueryInvalid, Unsupported
 from twinframe.storage.base import GraphSession
 from twinframe.testing.contracts.base import reading, run
-from twinframe.testing.factories import ROOM, SENSOR
+from twinframe.testing.factories import ROOM, SENSOR, build_interface, build_property
 
 __all__ = ["timed"]
 
@@ -191,6 +191,37 @@ def test_a_name_that_no_model_knows_is_a_warning(rooms: Timed) -> None:
         assert warning.column == text.index("{}") + 1 + path.index(path.split(".")[-1])
     page = rooms.do(rooms.graph.queries.run(text.format("thermostat.setPoint"), {"at": 5}))
     assert page.warnings == ()
+
+
+def test_a_value_within_another_has_its_type(timed: Timed) -> None:
+    date = {"@type": "Object", "fields": [{"name": "d", "schema": "date"}]}
+    part = build_interface("dtmi:test:Part;1", [build_property("due", "date")])
+    whole = build_interface(
+        "dtmi:test:Whole;1",
+        [
+            build_property("own", "date"),
+            build_property("o", {"@type": "Object", "fields": [{"name": "o", "schema": date}]}),
+            {"@type": "Component", "name": "part", "schema": "dtmi:test:Part;1"},
+        ],
+    )
+    timed.do(timed.graph.models.create_models([part, whole]))
+    for at, day in enumerate(["2024-01-01", "2024-02-02"]):
+        timed.at = 5 * at
+        part_of = {"$metadata": {}, "due": day}
+        timed.put("w", "dtmi:test:Whole;1", own=day, o={"o": {"d": day}}, part=part_of)
+    timed.at = 30
+    for path in ("own", "o.o.d", "part.due"):
+        text = f"MATCH (w:Whole) WITH valueAt(w.{path}, $at) AS v, w RETURN "
+        for given, was in ((moment(2), "2024-01-02"), (moment(9), "2024-02-03")):
+            assert column(timed, text + "v + duration('P1D') AS x", at=given) == [was]
+            assert column(timed, text + "v.day AS x", at=given) == [int(was[-2:]) - 1]
+        assert column(timed, text + f"v < w.{path} AS x", at=moment(2)) == [True]
+    assert column(timed, "MATCH (w:Whole) RETURN valueAt(w.o.o, $at) AS x", at=moment(2)) == [
+        {"d": "2024-01-01"}
+    ]
+    call = "series(r.temperature, $at, null, duration('P9999D'), 'count')"
+    (found,) = column(timed, f"MATCH (r:Room) RETURN {call} AS x", at=moment(1))
+    assert [step["value"] for step in found] == [0]
 
 
 def test_telemetry_has_a_series_too(world: Any, tmp_path: Path) -> None:

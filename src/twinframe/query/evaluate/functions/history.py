@@ -6,7 +6,9 @@ its path, names joined by `/`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
 from twinframe.errors import QueryInvalid
 from twinframe.model.paths import split_path
@@ -31,11 +33,17 @@ def read_value_at(run: Run, reference: Value, moment: Value) -> Value:
         return None
     entity, names = found
     value = _find_past(run, "valueAt").read_value(entity, names, _check_moment("valueAt", moment))
+    if value is None:
+        return None
+    # It gets the type that the model declares, as the present value does: a typing takes members
+    # of the entity itself, so that what is within one is read with what it is in.
     name, *below = split_path(names)
-    if below or value is None:
-        return value  # type: ignore[return-value]  # JSON values are values
-    # It gets the type that the model declares, as the present value does.
-    return run.read_own_member(replace(entity, document={**entity.document, name: value}), name)
+    for part in reversed(below):
+        value = {part: value}
+    typed = run.read_own_member(replace(entity, document={**entity.document, name: value}), name)
+    for part in below:
+        typed = cast("Mapping[str, Value]", typed)[part]
+    return typed
 
 
 def list_changes(run: Run, entity: Value, start: Value, end: Value = None) -> Value:
