@@ -20,7 +20,8 @@ class Caller:
     `kind` is the kind of its credential, for the audit line. `scopes` are those of its token.
     `permissions` are those that its credential itself holds (an API key), for which no provider is
     asked; None for other kinds. `expires` is when the credential expires, in seconds since the
-    epoch; None is never. `decisions` belongs to the gate: what holds as long as this object.
+    epoch; None is never. `name` is what people call it, if that is not the subject. `decisions`
+    belongs to the gate: what holds as long as this object.
     """
 
     subject: str
@@ -29,7 +30,13 @@ class Caller:
     scopes: frozenset[str] = frozenset()
     permissions: frozenset[str] | None = None
     expires: float | None = None
+    name: str = field(default="", compare=False)
     decisions: dict[int, Known] = field(init=False, default_factory=dict, compare=False, repr=False)
+
+    @property
+    def shown(self) -> str:
+        """The name for people, such as in the history."""
+        return self.name or self.subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,7 +220,7 @@ def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> Boun
         if caller is None:  # no layer has authenticated: a wiring mistake must not admit anybody
             raise Unauthenticated("the request came past the layer that authenticates")
         exchange.gate = gate
-        CURRENT_SUBJECT.set(caller.subject)
+        CURRENT_SUBJECT.set(caller.shown)
         if needed is not None:
             request_info = build_request_info(exchange)
             if not gate.authorize_known(caller, needed, request_info):

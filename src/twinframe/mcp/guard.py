@@ -135,7 +135,7 @@ def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
     request = CURRENT_REQUEST.set(request_info.request_id)
     trace = find_traceparent(scope["headers"])
     traced = CURRENT_TRACE.set("" if trace is None else trace.text)
-    subject = CURRENT_SUBJECT.set("" if caller is None else caller.subject)
+    subject = CURRENT_SUBJECT.set("" if caller is None else caller.shown)
     user = None if caller is None else build_user(caller)
     if user is not None:
         scope["user"] = user

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,10 +15,13 @@ from tests.unit.graph.events.test_outbox_reading import open_store
 from tests.unit.http.conftest import Answered, Client
 from tests.unit.http.test_access import ACCESS, ClaimedPermissions, NamedCaller, Trail
 from tests.unit.http.test_as_of import build_world, connect, find_last, write
+from twinframe.access.authentication.port import Headers
 from twinframe.access.gate import Gate
+from twinframe.access.permissions import Caller
 from twinframe.http.application import build_application
 from twinframe.runtime.instruments.base import CURRENT_SUBJECT
 from twinframe.settings import Settings
+from twinframe.testing.factories import SENSOR, build_building_interfaces
 
 HISTORY = "/digitaltwins/a/history"
 EDGE = "/digitaltwins/a/relationships/r/history"
@@ -207,3 +211,21 @@ def test_each_kind_of_change_needs_the_permission_to_read_it(world: World) -> No
             assert answer.status == 403, (target, missing)
         caller = " ".join(["bob", *needed])
         assert client.send("GET", target, headers={"x-caller": caller}).status == 200
+
+
+@pytest.mark.parametrize(("name", "who"), [("", "some-id"), ("loader", "loader")])
+def test_a_caller_is_named_as_people_name_it(name: str, who: str) -> None:
+    class Named(NamedCaller):
+        async def authenticate(self, headers: Headers) -> Caller:
+            return replace(await super().authenticate(headers), name=name)
+
+    with open_store("sqlite") as store:
+        world = build_world(store)
+        world.do(world.graph.models.create_models(build_building_interfaces()))
+        gate = Gate(Named(), ClaimedPermissions(), Trail().append)
+        client = Client(build_application(world.graph, Settings.model_validate(ACCESS), gate=gate))
+        granted = {"x-caller": "some-id digitaltwins/read digitaltwins/write"}
+        twin = orjson.dumps({"$metadata": {"$model": SENSOR}})
+        assert client.send("PUT", "/digitaltwins/t", twin, granted).status == 200
+        answer = client.send("GET", "/digitaltwins/t/history", None, granted)
+        assert [item["who"] for item in answer.json["value"]] == [who]

@@ -245,4 +245,5 @@ def build_caller(key: ApiKey) -> Caller:
         kind=API_KEY,
         permissions=key.permissions,
         expires=key.expires,
+        name=key.name,
     )

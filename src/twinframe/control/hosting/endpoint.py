@@ -307,7 +307,7 @@ def bind_responder(
             if needed is not None:
                 await visit.gate.authorize(caller, needed, build_request_info(visit.exchange))
             visit.exchange.gate = visit.gate
-            CURRENT_SUBJECT.set(caller.subject)
+            CURRENT_SUBJECT.set(caller.shown)
         await responder(visit.api, request, response, **parameters)
 
     return run if rates is None else limit_responder(rates, find_kind(route), run)

@@ -69,6 +69,7 @@ def test_blanks_around_a_key_are_none_of_it(path: Path, authenticator: ApiKeyAut
     key, text = ApiKeys(path).create("a", PERMISSIONS)
     for sent in (f"{text} ", f" {text}", f"\t {text} \t"):
         assert show(authenticator, sent).subject == f"apikey:{key.id}"
+        assert show(authenticator, sent).shown == key.name
 
 
 def test_no_key_is_no_credential_and_two_are_refused(
