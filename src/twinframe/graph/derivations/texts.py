@@ -34,6 +34,7 @@ IDS: Final = "ids"
 _NOW: Final = frozenset({"realtime", "statement", "transaction"})
 _OF_ENDS: Final = frozenset({"endNode", "startNode"})
 _MODEL_TYPES: Final = frozenset({"_extends", "_hasComponent"})
+_OF_THE_PAST: Final = frozenset({"changes", "series", "valueAt"})
 
 
 def build_text(derivation: Derivation, *, with_stored: bool = False) -> str:
@@ -162,6 +163,10 @@ def _check_call(call: FunctionCall) -> None:
     if call.name in _OF_ENDS:
         raise DerivationInvalid(
             f"{call.name}() cannot be followed: name both ends of the relationship in match."
+        )
+    if call.name in _OF_THE_PAST:
+        raise DerivationInvalid(
+            f"{call.name}() reads the past; a derived property depends on present values alone."
         )
     if call.name in CHANGING or _reads_clock(call):
         raise DerivationInvalid(

@@ -89,6 +89,11 @@ def find_state(world: DerivedWorld, derivation_id: str) -> Any:
         ({"value": "count(*)"}, DerivationInvalid, "count a node of match"),
         ({"value": "collect(r.own)[0]"}, DerivationInvalid, "no particular order"),
         ({"value": "avg(r.own) * rand()"}, DerivationInvalid, "another value each time"),
+        (
+            {"value": "max(valueAt(r.own, datetime('2026-03-01T00:00:00Z')))"},
+            DerivationInvalid,
+            "reads the past",
+        ),
         ({"value": "max(datetime().year)"}, DerivationInvalid, "another value each time"),
         ({"value": "max(r.`$metadata`.x)"}, DerivationInvalid, "changes with each write"),
         ({"value": "max(endNode(c).own)", "match": "(this)-[c]->(r)"}, DerivationInvalid, "ends"),
