@@ -68,8 +68,8 @@ def _build_source(installation: Installation, keys: NamedKeys) -> Source:
     writes_points = any(mapping.points != NO_VALUES for mapping in mappings)
     if writes_points and not installation.settings.history.telemetry:
         raise SettingsError(
-            f"{at} writes points, but no telemetry is kept: set History__Telemetry to all, or to "
-            "the ids of models."
+            f"{at} writes points, but no telemetry is kept: set History__Telemetry to all, "
+            "historized or ids of models."
         )
     return Source(keys.name, source, mappings)
 

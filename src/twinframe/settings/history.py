@@ -6,10 +6,14 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from twinframe.errors.nearest import render_suggestion
 from twinframe.settings.section import Bytes, Section
 
 ALL: Final = "all"
 """Stands for every model in `History__Telemetry`."""
+HISTORIZED: Final = "historized"
+"""Stands for the telemetry that models declare as Historized, in the same setting."""
+_WORDS: Final = (ALL, HISTORIZED)
 
 
 def _split_text(value: object) -> object:
@@ -19,9 +23,10 @@ def _split_text(value: object) -> object:
 
 def _check_models(value: tuple[str, ...]) -> tuple[str, ...]:
     for one in value:
-        if one != ALL and not one.startswith("dtmi:"):
+        if one not in _WORDS and not one.startswith("dtmi:"):
             raise ValueError(
-                f"{one!r} is neither `all` nor the id of a model, such as dtmi:com:example:Room;1"
+                f"{one!r} is unknown{render_suggestion(one, _WORDS) or '.'} It must be `all`, "
+                "`historized` or the id of a model, such as dtmi:com:example:Room;1"
             )
     return value
 
@@ -53,7 +58,8 @@ class HistorySettings(Section):
     ] = Field(
         default=(),
         description="Models whose telemetry is kept as points, with those that extend them; `all` "
-        "keeps that of every model. Empty: none is kept.",
+        "keeps that of every model, `historized` telemetry that a model declares as Historized. "
+        "Empty: none is kept.",
     )
     store: str = Field(
         default="points",

@@ -123,6 +123,26 @@ def test_a_list_or_a_section_can_be_one_json_value() -> None:
     assert loaded.settings.server.tls.key == "k"
 
 
+def test_telemetry_is_chosen_by_words_and_models() -> None:
+    loaded = load({"History__Telemetry": "historized, dtmi:com:example:Room;1"})
+    assert loaded.settings.history.telemetry == ("historized", "dtmi:com:example:Room;1")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Historized", "; did you mean 'historized'? It"),
+        ("all historised", "; did you mean 'historized'? It"),
+        ("al", "; did you mean 'all'? It"),
+        ("Room", ". It"),
+    ],
+)
+def test_an_unknown_word_for_telemetry_is_refused_with_the_nearest(text: str, hint: str) -> None:
+    (problem,) = problems_of({"History__Telemetry": text})
+    word = text.split()[-1]
+    assert f"{word!r} is unknown{hint} must be `all`, `historized` or the id of a model" in problem
+
+
 def test_environment_keys_of_others_are_passed_over() -> None:
     assert (
         load({"PATH": "/bin", "Sever__Bind": "x", "SERVER": "x", "__": "x", "Npm__X": ""}).settings

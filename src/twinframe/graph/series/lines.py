@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from twinframe.errors import InvalidArgument, LimitExceeded, TwinframeError
+from twinframe.errors import InvalidArgument, LimitExceeded, OperationNotAllowed, TwinframeError
 from twinframe.errors.nearest import render_hint
-from twinframe.graph.series.paths import check_value, list_values
+from twinframe.graph.series.paths import ChosenPaths, check_value, list_values
 from twinframe.model.ids import parse_component_name, parse_twin_id
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.moments import SECOND, parse_moment, render_moment
@@ -21,6 +21,7 @@ AHEAD: Final = 300 * SECOND
 
 _MEMBERS: Final = ("twinId", "component", "path", "value", "payload", "time")
 _KNOWN: Final = frozenset(_MEMBERS)
+_LONGEST: Final = 100
 
 Sender = tuple[str, str | None]
 """A twin's id, and its component or None."""
@@ -39,18 +40,35 @@ class ParsedLines:
     count: int = 0
     errors: dict[int, tuple[str | None, TwinframeError]] = field(default_factory=dict)
 
-    def refuse(self, refused: dict[Sender, TwinframeError]) -> None:
-        """Leave out the points of these senders."""
+    def refuse(
+        self, refused: Mapping[Sender, TwinframeError], chosen: Mapping[Sender, ChosenPaths]
+    ) -> None:
+        """Leave out the points of refused senders, and of others those of no chosen path.
+
+        A line with some points of chosen paths is not an error.
+        """
         points, lines, senders = self.points, self.lines, self.senders
         self.points, self.lines, self.senders = Points(), [], []
         columns = (points.twins, points.paths, points.times, points.values)
-        for line, sender, *point in zip(lines, senders, *columns, strict=True):
-            error = refused.get(sender)
-            if error is None:
-                self.points.add(*point)
+        left_out: dict[tuple[int, Sender], str] = {}
+        for line, sender, twin_id, path, *point in zip(lines, senders, *columns, strict=True):
+            error, choice = refused.get(sender), chosen.get(sender)
+            if error is not None:
+                self.errors[line] = twin_id, error
+            elif choice is not None and not choice.has(path):
+                left_out.setdefault((line, sender), path)
+            else:
+                self.points.add(twin_id, path, *point)
                 self.lines.append(line)
                 self.senders.append(sender)
-            else:
+        remaining = set(zip(self.lines, self.senders, strict=True))
+        for line, sender in left_out:
+            if (line, sender) not in remaining:
+                path, model_id = left_out[line, sender], chosen[sender].model_id
+                error = OperationNotAllowed(
+                    f"The telemetry {path[:_LONGEST]!a} of {sender[0]} is not kept: its model "
+                    f"{model_id} does not declare it as Historized (History__Telemetry)."
+                )
                 self.errors[line] = sender[0], error
 
 

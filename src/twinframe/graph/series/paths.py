@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from twinframe.errors import InvalidArgument
@@ -12,6 +13,19 @@ from twinframe.storage.points import PointValue
 
 _MOST_DOUBLE: Final = 2**53
 _LONGEST: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPaths:
+    """Of which paths the telemetry of a model is kept, where it is not that of all."""
+
+    model_id: str
+    paths: frozenset[str]
+
+    def has(self, path: str) -> bool:
+        """Return whether a path is one of them, or below one."""
+        name, _, rest = path.partition("/")
+        return name in self.paths or f"{name}/{rest.partition('/')[0]}" in self.paths
 
 
 def list_values(document: Mapping[str, JsonValue], prefix: str) -> Iterator[tuple[str, JsonValue]]:

@@ -19,9 +19,9 @@ from twinframe.errors import (
 )
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelView
-from twinframe.graph.series.keeping import KeptModels, find_refused
+from twinframe.graph.series.keeping import KeptModels, check_senders
 from twinframe.graph.series.lines import LineLimits, ParsedLines, Times, check_ahead, parse_lines
-from twinframe.graph.series.paths import check_value, list_values
+from twinframe.graph.series.paths import ChosenPaths, check_value, list_values
 from twinframe.graph.series.properties import PropertySeries
 from twinframe.graph.series.questions import Asked, SeriesQuestion, parse_question
 from twinframe.graph.series.runner import PointRunner
@@ -125,14 +125,16 @@ class Series:
         return WrittenLines(parsed.count - len(errors), len(parsed.lines), errors)
 
     async def write_parsed(self, parsed: ParsedLines) -> None:
-        """Store points that were parsed; those of unknown senders become errors of their lines.
+        """Store points that were parsed; those that are not kept become errors of their lines.
+
+        Of a line that has points of kept paths too, the others are only left out.
 
         Errors: `Unsupported`, `StorageError`.
         """
         runner = self._require()
-        refused = await find_refused(self._context, self._kept, parsed.senders)
-        if refused:
-            await runner.parse(partial(parsed.refuse, refused))
+        refused, chosen = await check_senders(self._context, self._kept, parsed.senders)
+        if refused or chosen:
+            await runner.parse(partial(parsed.refuse, refused, chosen))
         # One write is bounded, whatever a batch of messages gives.
         for start in range(0, len(parsed.lines), self._limits.points):
             await runner.write(parsed.points.cut(start, start + self._limits.points))
@@ -145,19 +147,22 @@ class Series:
         payload: dict[str, JsonValue],
         source_time: str | None,
     ) -> None:
-        """Store the values of a telemetry message, if those of this model are kept.
+        """Store the values of a telemetry message, those that are kept of this model.
 
         What cannot be a point is left out, also what is too old; and the time of the source if it
         is none.
         """
-        if self._runner is None or not await self._is_kept(model_id):
+        if self._runner is None:
+            return
+        chosen = await self._find_paths(model_id)
+        if chosen is not None and not chosen.paths:
             return
         points = Points()
         time = _read_time(source_time, self._read_times(self._runner))
         if time is None:
             return
         for path, value in list_values(payload, component or ""):
-            if _is_point(path, value):
+            if _is_point(path, value) and (chosen is None or chosen.has(path)):
                 points.add(twin_id, path, time, check_value(value, path))
         if points.times:
             await self._runner.write(points)
@@ -263,10 +268,10 @@ class Series:
 
         return await self._context.runner.read(find)
 
-    async def _is_kept(self, model_id: str) -> bool:
+    async def _find_paths(self, model_id: str) -> ChosenPaths | None:
         kept, models = self._kept, self._context.models
         return await self._context.runner.read(
-            lambda session: kept.has(model_id, models.open(session))
+            lambda session: kept.find_paths(model_id, models.open(session))
         )
 
     def _require(self) -> PointRunner:
@@ -283,7 +288,7 @@ class Series:
 
 def _build_unsupported() -> Unsupported:
     return Unsupported(
-        "No telemetry is kept here: set History__Telemetry to all, or to the ids of models."
+        "No telemetry is kept here: set History__Telemetry to all, historized or ids of models."
     )
 
 

@@ -380,7 +380,7 @@ class Importer:
         if self._history and self._points is None:
             raise Unsupported(
                 "The file has values over time, and none are kept here: set History__Telemetry to "
-                "all, or to the ids of models; or import it with --no-history."
+                "all, historized or ids of models; or import it with --no-history."
             )
 
     def _parse(self, reader: FileReader, raw: RawChunk, pause_seconds: float) -> _Prepared:

@@ -165,6 +165,116 @@ def test_only_telemetry_of_the_chosen_models_is_kept(world: Any, tmp_path: Path)
     kept.store.close()
 
 
+HISTORIZATION = "dtmi:dtdl:extension:historization;"
+
+
+def build_historized(name: str, version: int = 2, *others: Any, **members: Any) -> dict[str, Any]:
+    """A model whose `heat` is Historized, while its `rest` is not."""
+    feature = f"{HISTORIZATION}{version}"
+    return {
+        "@context": [f"dtmi:dtdl:context;{version + 2}", feature],
+        "@id": f"dtmi:test:{name};1",
+        "@type": "Interface",
+        "contents": [
+            {"@type": ["Telemetry", "Historized"], "name": "heat", "schema": "double"},
+            {"@type": "Telemetry", "name": "rest", "schema": "double"},
+            *others,
+        ],
+        **members,
+    }
+
+
+@pytest.fixture
+def rooms(world: Any) -> Any:
+    """`base` of a Historized model, `sub` of one that extends it with a component, `r1` of ROOM."""
+    part = {"@type": "Component", "name": "part", "schema": "dtmi:test:Part;1"}
+    level = {
+        "@type": ["Property", f"{HISTORIZATION[:-1]}:v2:Historized"],
+        "name": "level",
+        "schema": "double",
+    }
+    own = {"@type": "Telemetry", "name": "own", "schema": "double"}
+    models = [
+        build_historized("Part", 1),
+        build_historized("Base", 2, level),
+        {**build_historized("Sub"), "extends": "dtmi:test:Base;1", "contents": [part, own]},
+    ]
+    world.do(world.graph.models.create_models(models))
+    world.put("r1", ROOM)
+    world.put("base", "dtmi:test:Base;1")
+    world.put("sub", "dtmi:test:Sub;1", part={"$metadata": {}})
+    return world
+
+
+PATHS = [
+    "heat",
+    "heat/x",
+    "rest",
+    "own",
+    "level",
+    "heater",
+    "part/heat",
+    "part/heat/y",
+    "part/rest",
+]
+
+
+@pytest.mark.parametrize(
+    ("models", "of_base", "of_sub", "of_room"),
+    [
+        (("historized",), PATHS[:2], ["heat", "heat/x", "part/heat", "part/heat/y"], []),
+        (("historized", "dtmi:test:Sub;1"), PATHS[:2], PATHS, []),
+        ((ROOM, "historized"), PATHS[:2], ["heat", "heat/x", "part/heat", "part/heat/y"], PATHS),
+        (("historized", "dtmi:test:Base;1"), PATHS, PATHS, []),
+        (("historized", "all"), PATHS, PATHS, PATHS),
+    ],
+)
+def test_of_models_that_are_not_named_only_historized_telemetry_is_kept(
+    rooms: Any, tmp_path: Path, models: Any, of_base: Any, of_sub: Any, of_room: Any
+) -> None:
+    kept = Kept(rooms, tmp_path, models)
+    for twin, paths in (("base", of_base), ("sub", of_sub), ("r1", of_room)):
+        written = kept.write(*(line(twin, path=path) for path in PATHS))
+        assert sorted(kept.store.list_paths(twin)) == sorted(paths)
+        assert [PATHS[one.line - 1] for one in written.refused] == [
+            path for path in PATHS if path not in paths
+        ]
+        assert all("History__Telemetry" in one.error.message for one in written.refused)
+        assert (written.lines, written.points) == (len(paths), len(paths))
+    kept.store.close()
+
+
+def test_of_a_payload_only_historized_telemetry_is_kept(rooms: Any, tmp_path: Path) -> None:
+    kept = Kept(rooms, tmp_path, ("historized",))
+    payload = {"heat": {"x": 1, "y": 2}, "rest": 3}
+    time = "2024-01-31T00:00:00Z"
+    written = kept.write(
+        {"twinId": "base", "payload": payload, "time": time},
+        {"twinId": "sub", "component": "part", "payload": payload, "time": time},
+        {"twinId": "sub", "component": "part", "payload": {"rest": 1, "own": 2}, "time": time},
+        {"twinId": "sub", "component": "none", "payload": payload, "time": time},
+    )
+    assert (written.lines, written.points) == (2, 4)
+    assert [(one.line, type(one.error)) for one in written.refused] == [
+        (3, OperationNotAllowed),
+        (4, ComponentNotFound),
+    ]
+    assert "'part/rest' of sub is not kept" in written.refused[0].error.message
+    publish = kept.graph.telemetry.publish
+    kept.do(publish("sub", None, {"heat": 5, "own": 6, "part": {"rest": 7}}, "m1"))
+    kept.do(publish("sub", "part", {"heat": {"z": 8}, "rest": 9}, "m2"))
+    kept.do(publish("r1", None, {"motion": True}, "m3"))
+    assert sorted(kept.store.list_paths("base")) == ["heat/x", "heat/y"]
+    assert sorted(kept.store.list_paths("sub")) == [
+        "heat",
+        "part/heat/x",
+        "part/heat/y",
+        "part/heat/z",
+    ]
+    assert kept.store.list_paths("r1") == []
+    kept.store.close()
+
+
 def test_a_telemetry_message_is_kept_with_the_time_of_its_source(kept: Kept) -> None:
     publish = kept.graph.telemetry.publish
     message = {"noise": 3, "list": [1], "nothing": None, "at": {"x": "on"}}
