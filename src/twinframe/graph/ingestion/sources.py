@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -136,7 +136,7 @@ class _SourceRun:
         filters, before = list_filters(self._source.mappings), self.standing.filters
         # Stored first: a filter that was forgotten would bring messages for ever.
         self.standing.filters = tuple(dict.fromkeys((*before, *filters)))
-        await self._store()
+        await self._repeat(self._write_standing)
         subscription = Subscription(
             filters,
             tuple(one for one in before if one not in filters),
@@ -161,15 +161,7 @@ class _SourceRun:
         times = self._series.read_times()
         batch = await asyncio.to_thread(self._mapper.map, messages, times)
         writer = BatchWriter(self._context, self._series, batch, self._lease)
-        attempts = 0
-        while True:
-            try:
-                await writer.write()
-                break
-            except LATER as error:
-                attempts += 1
-                _log_once(attempts, "The source %s waits: %s", self._source.name, error.message)
-                await asyncio.sleep(_PAUSES.build_pause(attempts))
+        await self._repeat(writer.write)
         refused = [(messages[number], batch.refused[number]) for number in sorted(batch.refused)]
         standing = self.standing
         standing.messages += len(messages)
@@ -188,7 +180,9 @@ class _SourceRun:
                 refused[0][0].topic,
                 refused[0][1].message,
             )
-        if refused or time.monotonic() - self._stored >= _REST:
+        if refused:  # the broker forgets what is acknowledged: only the dead letter is left
+            await self._repeat(self._write_standing)
+        elif time.monotonic() - self._stored >= _REST:
             await self._store()
         await self._source.source.acknowledge(messages)
         if self._instruments is not None:
@@ -209,19 +203,34 @@ class _SourceRun:
         if self._instruments is not None:
             self._instruments.note_source_failure(self._source.name)
 
+    async def _repeat(self, write: Callable[[], Awaitable[None]]) -> None:
+        """Write until the store takes it."""
+        attempts = 0
+        while True:
+            try:
+                return await write()
+            except LATER as error:
+                attempts += 1
+                _log_once(attempts, "The source %s waits: %s", self._source.name, error.message)
+                await asyncio.sleep(_PAUSES.build_pause(attempts))
+
     async def _store(self) -> None:
         """Store the standing; an error of the store only delays it."""
+        try:
+            await self._write_standing()
+        except StorageError as error:
+            name = self._source.name
+            _log.warning("The standing of the source %s was not stored: %s", name, error.message)
+
+    async def _write_standing(self) -> None:
         name, standing, lease = self._source.name, self.standing, self._lease
 
         def apply(transaction: GraphTransaction) -> None:
             lease.check(transaction)
             standing.write(transaction, name)
 
-        try:
-            await self._context.write(ServiceWrite(apply))
-            self._stored = time.monotonic()
-        except StorageError as error:
-            _log.warning("The standing of the source %s was not stored: %s", name, error.message)
+        await self._context.write(ServiceWrite(apply))
+        self._stored = time.monotonic()
 
     def _render_now(self) -> str:
         return render_update_time(self._context.clock())

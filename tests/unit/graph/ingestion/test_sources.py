@@ -280,6 +280,54 @@ def test_nothing_is_acknowledged_before_it_is_stored(
     assert intake.world.read("r1")["temperature"] == 4.0
 
 
+def test_a_refused_message_is_not_acknowledged_before_its_dead_letter_is_stored(
+    intake: Intake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, failures, seen = Standing.write, 2, []
+
+    def fail(self: Standing, transaction: Any, name: str) -> None:
+        nonlocal failures
+        if self.letters:
+            seen.append(len(script.acknowledged))
+            if failures:
+                failures -= 1
+                raise StorageError("The disk is away.")
+        write(self, transaction, name)
+
+    monkeypatch.setattr(Standing, "write", fail)
+    script = Script([build_message("set/r1", "warm"), build_message("set/r1", 4.0, 1)])
+    asyncio.run(intake._run(script))
+    assert seen == [0, 0, 0]
+    assert len(script.acknowledged) == 2
+    standing = intake.read_standing()
+    assert (standing.messages, [one.reason for one in standing.letters]) == (
+        2,
+        ["ValidationFailed"],
+    )
+
+
+def test_nothing_is_subscribed_before_the_filters_are_stored(
+    intake: Intake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, failures, seen = Standing.write, 2, []
+
+    def fail(self: Standing, transaction: Any, name: str) -> None:
+        nonlocal failures
+        if failures:
+            failures -= 1
+            raise StorageError("The disk is away.")
+        write(self, transaction, name)
+
+    async def open_source(subscription: Subscription) -> None:
+        seen.append(intake.read_standing().filters)
+
+    monkeypatch.setattr(Standing, "write", fail)
+    script = Script()
+    monkeypatch.setattr(script, "open", open_source)
+    asyncio.run(intake._run(script))
+    assert seen == [["points/+", "set/+", "part/+", "address/+"]]
+
+
 def test_a_message_that_breaks_its_writer_stops_no_other(
     intake: Intake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
