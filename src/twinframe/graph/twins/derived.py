@@ -8,7 +8,7 @@ from typing import cast
 import orjson
 
 from twinframe.errors import DerivedPropertyReadOnly
-from twinframe.graph.documents.twins import METADATA, MODEL, JsonObject
+from twinframe.graph.documents.twins import METADATA, MODEL, SOURCE_TIME, JsonObject
 from twinframe.model.patches import PatchOperation
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import StoredDocument
@@ -28,15 +28,23 @@ def find_kept(
     """Return the stored document whose derived properties a put twin keeps; empty for none.
 
     A twin may be put as it was read: a derived property with the stored value changes nothing.
-    Raises `DerivedPropertyReadOnly` for another value.
+    Raises `DerivedPropertyReadOnly` for another value, or another time of the source.
     """
     stored = {} if before is None else cast("JsonObject", orjson.loads(before.body))
+    given, metadata = (cast("JsonObject", each.get(METADATA, {})) for each in (body, stored))
     for name, derivation_id in derived.items():
         if name in body and not (name in stored and is_same_value(body[name], stored[name])):
             raise DerivedPropertyReadOnly(name, derivation_id)
-    metadata = cast("JsonObject", stored.get(METADATA, {}))
+        time = _find_time(given, name)
+        if time is not None and time != _find_time(metadata, name):
+            raise DerivedPropertyReadOnly(name, derivation_id)
     # NOTE: under its former model the value may have meant something else.
     return stored if metadata.get(MODEL) == model_id else {}
+
+
+def _find_time(metadata: JsonObject, name: str) -> JsonValue:
+    entry = metadata.get(name)
+    return entry.get(SOURCE_TIME) if isinstance(entry, dict) else None
 
 
 def add_kept(body: JsonObject, derived: Iterable[str], stored: JsonObject) -> JsonObject:
@@ -55,12 +63,14 @@ def keep_entries(twin: JsonObject, derived: Iterable[str], stored: JsonObject) -
 def check_operations(
     derived: Mapping[str, str], operations: Iterable[PatchOperation], by: str | None
 ) -> None:
-    """Raise `DerivedPropertyReadOnly` for a patch of a derived property.
+    """Raise `DerivedPropertyReadOnly` for a patch of a derived property, or of its metadata.
 
     `by` is the derivation whose own write it is.
     """
     for operation in operations:
-        name = operation.path[0]
+        name, *rest = operation.path
+        if name == METADATA and rest:
+            name = rest[0]
         owner = derived.get(name)
         if owner is not None and owner != by:
             raise DerivedPropertyReadOnly(name, owner)

@@ -272,6 +272,45 @@ def test_callers_cannot_write_a_derived_property_in_any_way(world: DerivedWorld)
     assert read(world, "a") == twin
 
 
+def test_callers_cannot_write_the_metadata_of_a_derived_property(world: DerivedWorld) -> None:
+    build_area(world)
+    source_time = {"sourceTime": "2026-03-01T00:00:00Z"}
+    world.do(world.graph.twins.put_twin("b", {"$metadata": {"$model": PLACE}, "own": 1.0}))
+    world.define("mean", **MEAN)
+    world.settle()
+    twin, graph = read(world, "a"), world.graph
+    path, value = "/$metadata/mean/sourceTime", source_time["sourceTime"]
+    wanted = "mean is derived by mean"
+    for operation in (
+        {"op": "add", "path": path, "value": value},
+        {"op": "replace", "path": path, "value": value},
+        {"op": "remove", "path": path},
+    ):
+        with pytest.raises(DerivedPropertyReadOnly, match=wanted):
+            world.do(graph.twins.patch_twin("a", [operation]))
+        body: Any = {"operations": [{"op": "patchTwin", "twinId": "a", "patch": [operation]}]}
+        with pytest.raises(TwinframeError, match=wanted):
+            world.do(graph.transactions.run(world.do(graph.transactions.parse(body))))
+    # A move to a model with the derived property is no way around it.
+    move = {"op": "replace", "path": "/$metadata/$model", "value": AREA}
+    add = {"op": "add", "path": path, "value": value}
+    with pytest.raises(DerivedPropertyReadOnly, match=wanted):
+        world.do(graph.twins.patch_twin("b", [move, add]))
+    metadata = {**twin["$metadata"], "mean": source_time}
+    with pytest.raises(DerivedPropertyReadOnly, match=wanted):
+        world.do(graph.twins.put_twin("a", {**twin, "$metadata": metadata}))
+    (result,) = world.do(graph.bulk.put_twins([{**twin, "$metadata": metadata}]))
+    assert isinstance(result.error, DerivedPropertyReadOnly)
+    assert read(world, "a") == twin
+    patch(world, "r1", "/$metadata/own/sourceTime", value)
+    # A time that a caller gave before it was derived may be put as it was read.
+    world.do(graph.derivations.delete("mean"))
+    patch(world, "a", path, value)
+    world.define("mean", **MEAN)
+    world.do(graph.twins.put_twin("a", read(world, "a")))
+    assert read(world, "a")["$metadata"]["mean"]["sourceTime"] == value
+
+
 def test_a_twin_may_be_put_as_it_was_read_or_without_the_value(world: DerivedWorld) -> None:
     build_area(world)
     world.define("mean", **MEAN)
