@@ -16,7 +16,6 @@ from twinframe.errors import (
 )
 from twinframe.errors.nearest import render_hint
 from twinframe.graph.context.context import GraphContext
-from twinframe.graph.derivations.checking import check_members, check_model, check_type
 from twinframe.graph.derivations.computing import Computing
 from twinframe.graph.derivations.order import Models, order
 from twinframe.graph.derivations.progress import (
@@ -174,11 +173,8 @@ class Derivations:
         definitions, in which it is right.
         """
         version = session.read_schema_version()
-        model = check_model(session, self._context.models.open(session), derivation)
-        models = Models(session)
-        understood = understand(derivation, models, self._options)
-        check_members(understood.footprint, model)
-        check_type(understood.query, model, derivation)
+        view, models = self._context.models.open(session), Models(session)
+        understood = understand(session, derivation, view, models, self._options)
         try:
             wrong = self._computing.check_names(session, build_text(derivation))
         except QueryInvalid as error:
@@ -186,7 +182,7 @@ class Derivations:
         if wrong is not None:
             raise DerivationInvalid(wrong)
         stored = [one for one in read_derivations(session) if one.id != derivation.id]
-        others, _ = understand_all(session, stored, models, self._options)
+        others, _ = understand_all(session, stored, view, models, self._options)
         halted = order([*others, understood]).halted
         if derivation.id in halted:
             raise DerivationInvalid(halted[derivation.id])

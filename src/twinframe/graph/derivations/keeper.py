@@ -184,7 +184,8 @@ class Keeper:
         derivations = read_derivations(session)
         self._version = session.read_schema_version()
         _, last = session.read_event_bounds()
-        found = read_order(session, derivations, build_options(self._context.settings.query))
+        options = build_options(self._context.settings.query)
+        found = read_order(session, derivations, self._context.models.open(session), options)
         self.halted = found.halted
         settings = self._context.settings.derivations
         for understood in found.settling:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from twinframe.errors import DerivationInvalid
+from twinframe.graph.context.model_cache import ModelView
+from twinframe.graph.derivations.checking import check_members, check_model, check_type
 from twinframe.graph.derivations.footprint import find_footprint
 from twinframe.graph.derivations.order import Models, Order, Understood, order
 from twinframe.graph.derivations.texts import parse_derivation
@@ -14,10 +16,13 @@ from twinframe.storage.base import GraphSession
 
 
 def read_order(
-    session: GraphSession, derivations: Iterable[Derivation], options: FrontEndOptions
+    session: GraphSession,
+    derivations: Iterable[Derivation],
+    view: ModelView,
+    options: FrontEndOptions,
 ) -> Order:
     """Return the order in which the derivations settle, under the models that are stored."""
-    found, halted = understand_all(session, derivations, Models(session), options)
+    found, halted = understand_all(session, derivations, view, Models(session), options)
     ordered = order(found)
     return Order(ordered.settling, {**halted, **ordered.halted})
 
@@ -25,6 +30,7 @@ def read_order(
 def understand_all(
     session: GraphSession,
     derivations: Iterable[Derivation],
+    view: ModelView,
     models: Models,
     options: FrontEndOptions,
 ) -> tuple[list[Understood], dict[str, str]]:
@@ -36,15 +42,24 @@ def understand_all(
             halted[derivation.id] = f"The model {derivation.model} is not stored."
             continue
         try:
-            found.append(understand(derivation, models, options))
+            found.append(understand(session, derivation, view, models, options))
         except DerivationInvalid as error:  # the models or settings are others now
             halted[derivation.id] = error.message
     return found, halted
 
 
-def understand(derivation: Derivation, models: Models, options: FrontEndOptions) -> Understood:
-    """Find what a derivation depends on. Raises `DerivationInvalid`."""
+def understand(
+    session: GraphSession,
+    derivation: Derivation,
+    view: ModelView,
+    models: Models,
+    options: FrontEndOptions,
+) -> Understood:
+    """Find what a derivation depends on; check it against its model. Raises `DerivationInvalid`."""
+    model = check_model(session, view, derivation)
     query = parse_derivation(derivation, options)
     footprint = find_footprint(query)
+    check_members(footprint, model)
+    check_type(query, model, derivation)
     own = models.read_descendants(derivation.model)
     return Understood(derivation, footprint, own, tuple(map(models.find, footprint.nodes)), query)

@@ -30,6 +30,7 @@ from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
 
 ROOMS = {"match": "(this)-[:contains]->(r:Room)"}
+OWN = {"@type": "Property", "name": "own", "schema": "double"}
 MEAN = {"model": AREA, "property": "mean", **ROOMS, "value": "avg(r.own)"}
 
 
@@ -177,6 +178,39 @@ def test_derivations_that_a_new_model_brings_together_halt_with_the_reason(
     world.settle()
     assert find_state(world, "rooms").name == "current"
     assert read(world, "r")["parts"] == 3
+
+
+@pytest.mark.parametrize(
+    ("contents", "reason"),
+    [
+        ([OWN], "has no property mean. Its properties: own"),
+        ([OWN, {"@type": "Relationship", "name": "mean"}], "is a Relationship, not a Property"),
+        ([OWN, {**OWN, "@type": ["Property", "Required"], "name": "mean"}], "is required"),
+        ([OWN, {**OWN, "name": "mean", "schema": "boolean"}], "is of type boolean"),
+        ([{**OWN, "name": "mean"}], "has no own"),
+    ],
+)
+def test_a_derivation_halts_where_its_model_was_replaced_by_one_that_it_does_not_fit(
+    world: DerivedWorld, contents: list[Any], reason: str
+) -> None:
+    build_area(world)
+    world.define("mean", **{**MEAN, "value": "avg(r.own) + count(this.own) * 0.0"})
+    world.settle()
+    assert find_state(world, "mean").name == "current"
+    area = next(one for one in MODELS if one["@id"] == AREA)
+    other = {**area, "extends": [], "contents": contents}
+    other["@context"] = ["dtmi:dtdl:context;3", "dtmi:dtdl:extension:requirement;2"]
+    for model, halted in ((other, reason), (area, "")):
+        world.run_transaction(lambda found: found.delete_models([AREA]))
+        world.settle()
+        world.do(world.graph.models.create_models([model]))
+        world.settle()
+        state = find_state(world, "mean")
+        assert state.name == ("halted" if halted else "current")
+        assert halted in state.progress.halted
+    patch(world, "r1", "/own", 11.0)
+    world.settle()
+    assert read(world, "a")["mean"] == 6.5
 
 
 def test_a_graph_that_is_closed_when_idle_is_opened_only_for_what_is_behind(
