@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
+import orjson
+
 from twinframe.model.ids import TWIN_LABEL
 from twinframe.query.algebra import LabelName
 from twinframe.query.engine import CannotRun
@@ -289,6 +291,17 @@ class GraphSession(GraphReader):
         self, target_id: str, *, after: str | None, limit: int
     ) -> Sequence[Listed[IncomingRelationship]]:
         """Return incoming relationships in a stable key order, at most `limit`, after `after`."""
+
+    def find_incoming_key(self, source_id: str, relationship_id: str, name: str) -> str:
+        """Return the key of `read_incoming` at which a relationship was that is gone.
+
+        Where the store no longer knows it exactly, it is that of the next place.
+        """
+        return orjson.dumps((source_id, relationship_id)).decode()
+
+    def rank_incoming_key(self, key: str) -> tuple[str | int, ...]:
+        """Return what the keys of `read_incoming` are ordered by."""
+        return tuple(orjson.loads(key))
 
     @abstractmethod
     def read_model(self, model_id: str) -> ModelRecord | None:

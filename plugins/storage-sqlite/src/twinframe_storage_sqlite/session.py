@@ -79,6 +79,8 @@ _INCOMING: Final = (
     "AND (r.name, r.source, r.id) > (?, ?, ?) "
     "ORDER BY r.name, r.source, r.id LIMIT ?"
 )
+_TWIN_ROW: Final = "SELECT id FROM twin WHERE dt_id = ?"
+_LAST_ROW: Final = 2**63 - 1
 _MODEL: Final = (
     "SELECT id, dtmi, CAST(json(document) AS BLOB), CAST(json(display_name) AS BLOB), "
     "CAST(json(description) AS BLOB), upload_time, decommissioned, position FROM interface "
@@ -274,6 +276,15 @@ class SqliteSession(HistoryReads, GraphScans, GraphSession):
             Listed(f"{source}.{row}.{name}", IncomingRelationship(source_id, relationship_id, name))
             for name, source, row, source_id, relationship_id in rows
         ]
+
+    def find_incoming_key(self, source_id: str, relationship_id: str, name: str) -> str:
+        """After the source's other relationships of the name; after all where it is gone, too."""
+        row = self.read_one(_TWIN_ROW, (source_id,))
+        return f"{_LAST_ROW if row is None else row}.{_LAST_ROW}.{name}"
+
+    def rank_incoming_key(self, key: str) -> tuple[str | int, ...]:
+        """Name, source and row."""
+        return _parse_incoming_key(key)
 
     # --- models ---------------------------------------------------------------------------------
 

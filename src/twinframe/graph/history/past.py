@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from itertools import islice
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import orjson
 
 from twinframe.graph.documents.relationships import ETAG, NAME, TARGET
 from twinframe.graph.documents.twins import METADATA, MODEL
-from twinframe.graph.history.documents import read_document, read_documents
+from twinframe.graph.history.documents import CREATIONS, read_document, read_documents
 from twinframe.graph.history.models import PastModels
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.values import Node, Relationship
@@ -39,6 +39,10 @@ T = TypeVar("T")
 _AT_ONCE: Final = 64
 _MOST_CHANGED: Final = 20_000
 """Changes after the position that are looked up for a scan; with more, all entities are."""
+
+
+_IncomingRank: TypeAlias = tuple[tuple[str | int, ...], str, str]
+_RankedIncoming: TypeAlias = dict[_IncomingRank, Listed[IncomingRelationship]]
 
 
 class _Changed(NamedTuple):
@@ -204,29 +208,76 @@ class PastSession(GraphSession):
     def read_incoming(
         self, target_id: str, *, after: str | None, limit: int
     ) -> Sequence[Listed[IncomingRelationship]]:
-        """Incoming relationships by source and id; the key is both as a JSON array."""
-        found: dict[EntityKey, str] = {}
+        """Incoming relationships in the order of the present ones.
+
+        The key is the store's own, the source and the id as a JSON array: several relationships
+        that are gone may have one key of the store.
+        """
+        session = self._session
         place: str | None = None
-        while some := self._session.read_incoming(target_id, after=place, limit=_AT_ONCE):
-            place = some[-1].key
-            found |= {(x.item.source_id, x.item.relationship_id): x.item.name for x in some}
-        gone = self._session.find_deleted_relationships(after=self._position, targets=[target_id])
-        uncertain = list(dict.fromkeys(gone))
-        for keys in _batch(found):
-            uncertain += self._session.read_first_changes(keys, after=self._position)
-        for key in uncertain:
-            found.pop(key, None)
-        for keys in _batch(dict.fromkeys(uncertain)):
-            for key, body in read_documents(self._session, keys, self._position).items():
+        start: _IncomingRank | None = None
+        if after is not None:
+            place, source_id, relationship_id = orjson.loads(after)
+            start = session.rank_incoming_key(place), source_id, relationship_id
+        deleted = session.find_deleted_relationships(after=self._position, targets=[target_id])
+        gone = dict.fromkeys(deleted)
+        ranked = self._find_gone_incoming(gone, target_id)
+        # NOTE: the last one of the page before may have been deleted since, which moves it.
+        left = {
+            rank: ranked[rank]
+            for rank in ranked
+            if start is None or (rank > start and rank[1:] != start[1:])
+        }
+        found: list[Listed[IncomingRelationship]] = []
+        size = limit
+        while len(found) < limit:
+            some = session.read_incoming(target_id, after=place, limit=size)
+            here = [each for each in some if _read_key(each.item) not in gone]
+            end = None if len(some) < size else session.rank_incoming_key(some[-1].key)
+            page = self._keep_incoming(here, target_id)
+            page |= {rank: left[rank] for rank in left if end is None or rank[0] <= end}
+            found += [page[rank] for rank in sorted(page)]
+            if end is None:
+                break
+            left = {rank: left[rank] for rank in left if rank not in page}
+            place, size = some[-1].key, min(2 * size, max(limit, _AT_ONCE))
+        return found[:limit]
+
+    def _keep_incoming(
+        self, present: Iterable[Listed[IncomingRelationship]], target_id: str
+    ) -> _RankedIncoming:
+        """Return those that were at the target then, too."""
+        session, position = self._session, self._position
+        found: _RankedIncoming = {}
+        for batch in _batch(present):
+            keys = [_read_key(each.item) for each in batch]
+            later = session.read_first_changes(keys, after=position)
+            changed = [key for key in later if later[key][1].kind not in CREATIONS]
+            documents = read_documents(session, changed, position) if changed else {}
+            for listed, key in zip(batch, keys, strict=True):
+                if key not in later or (
+                    key in documents and orjson.loads(documents[key])[TARGET] == target_id
+                ):
+                    found |= self._rank_incoming(listed.key, listed.item)
+        return found
+
+    def _find_gone_incoming(self, keys: Iterable[EntityKey], target_id: str) -> _RankedIncoming:
+        """Return those that were at the target, where the store would have them."""
+        found: _RankedIncoming = {}
+        for batch in _batch(keys):
+            for key, body in read_documents(self._session, batch, self._position).items():
                 document = orjson.loads(body)
                 if document[TARGET] == target_id:
-                    found[key] = document[NAME]
-        start = None if after is None else tuple(orjson.loads(after))
-        wanted = sorted(key for key in found if start is None or key > start)
-        return [
-            Listed(orjson.dumps(key).decode(), IncomingRelationship(*key, found[key]))
-            for key in wanted[:limit]
-        ]
+                    item = IncomingRelationship(*key, document[NAME])
+                    found |= self._rank_incoming(
+                        self._session.find_incoming_key(*key, item.name), item
+                    )
+        return found
+
+    def _rank_incoming(self, place: str, item: IncomingRelationship) -> _RankedIncoming:
+        key = _read_key(item)
+        listed = Listed(orjson.dumps((place, *key)).decode(), item)
+        return {(self._session.rank_incoming_key(place), *key): listed}
 
     # --- the evaluator's port -------------------------------------------------------------------
 
@@ -359,6 +410,10 @@ def _build_stored(body: bytes | None) -> StoredDocument | None:
 def _read_model(document: Any) -> str:
     model_id: str = document[METADATA][MODEL]
     return model_id
+
+
+def _read_key(item: IncomingRelationship) -> EntityKey:
+    return item.source_id, item.relationship_id
 
 
 def _is_between(key: str, after: str | None, end: str | None) -> bool:

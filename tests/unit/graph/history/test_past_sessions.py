@@ -145,3 +145,64 @@ def test_an_earlier_state_is_the_one_that_was(
                 found = dump(PastSession(session, position))
                 for name, value in expected.items():
                     assert found[name] == value, name
+
+
+def list_incoming(session: GraphSession, limit: int = 7) -> list[Any]:
+    return page(lambda after: session.read_incoming("hub", after=after, limit=limit))
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_incoming_pages_have_the_order_that_they_had_and_read_about_a_page(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    with histories.open_store(kind) as store:
+        player = Player(store)
+        world, edges = player.world, player.world.graph.relationships
+        sources = [f"s{number * 37 % 60:02}" for number in range(60)]  # not in the order of ids
+        for twin_id in ("hub", "other", *sources):
+            world.put(twin_id, SENSOR if twin_id in ("hub", "other") else ROOM)
+        for number, source in enumerate(sources):
+            world.relate(source, "r", "hub", "watchedBy" if number % 3 else "relatedTo")
+            world.relate(source, "own", "other")
+        with reading(store) as session:
+            position, expected = session.read_event_bounds()[1], list_incoming(session)
+
+        for source in sources[::9]:
+            world.do(edges.delete_relationship(source, "r"))
+        world.relate(sources[0], "r", "hub", "relatedTo")  # again
+        world.relate(sources[2], "r", "other")
+        for number, source in enumerate(sources):
+            world.relate(source, "new", "hub", "relatedTo" if number % 2 else "watchedBy")
+        with reading(store) as session, session.snapshot():
+            for limit in (1, 7, 500):
+                assert list_incoming(PastSession(session, position), limit) == expected
+
+            read: list[int] = []
+            known = type(session).read_first_changes
+
+            def count(self: Any, keys: Any, *, after: int) -> Any:
+                read.append(len(keys))
+                return known(self, keys, after=after)
+
+            monkeypatch.setattr(type(session), "read_first_changes", count)
+            PastSession(session, position).read_incoming("hub", after=None, limit=5)
+            gone = len(sources[::9]) + 1
+            assert sum(read) <= gone + 4 * 5, read
+
+        # A page goes on behind the one before, whatever is deleted in between.
+        found: list[Any] = []
+        after = None
+        while True:
+            with reading(store) as session, session.snapshot():
+                some = PastSession(session, position).read_incoming("hub", after=after, limit=7)
+            if not some:
+                break
+            found += [listed.item for listed in some]
+            after = some[-1].key
+            for listed in (some[0], some[-1]):
+                source, own = listed.item.source_id, listed.item.relationship_id
+                with reading(store) as session:
+                    is_there = session.read_relationship(source, own) is not None
+                if is_there:
+                    world.do(edges.delete_relationship(source, own))
+        assert found == expected
