@@ -15,6 +15,7 @@ from twinframe.storage.base import ChangeKind, EntityKey, GraphSession
 _FEW: Final = 4
 _MANY: Final = 64
 """SEC: a row may have megabytes, so that few are held at once."""
+_LARGE: Final = 256 * 1024
 
 
 class Version(NamedTuple):
@@ -47,7 +48,8 @@ def iterate_versions(
             before = found[-1].position
         else:
             after = found[-1].position
-        limit = min(4 * limit, _MANY)
+        size = sum(len(each.before or b"") + len(each.after or b"") for each in found)
+        limit = min(4 * limit, _MANY) if size < _LARGE else _FEW
 
 
 def _read_versions(

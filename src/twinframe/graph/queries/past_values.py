@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final, cast
 
 import orjson
@@ -21,6 +20,7 @@ from twinframe.model.moments import render_moment
 from twinframe.model.paths import split_path
 from twinframe.model.temporal.instants import DateTime
 from twinframe.model.values import JsonValue, Node, Relationship, Value
+from twinframe.query.evaluate.sizes import measure
 from twinframe.storage.base import EntityKey, GraphSession
 
 _MOST: Final = 10_000
@@ -36,6 +36,7 @@ class QueryPast:
         self._session = session.present if isinstance(session, PastSession) else session
         self._history = History(context)
         self._series = series
+        self._limit = context.settings.query.max_bytes
         # PERF: most queries ask for the same moments and steps of many twins.
         self._positions: dict[Asked, int] = {}
         self._times: dict[int, str] = {}
@@ -56,12 +57,19 @@ class QueryPast:
         """Return the changes after a moment, up to another one or now, as maps."""
         within = self._history.build_range(start, end)(self._session)
         versions = iterate_versions(self._session, _build_key(entity), within, newest_first=False)
-        found = [build_item(version) for version in islice(versions, _MOST + 1)]
-        if len(found) > _MOST:
-            raise LimitExceeded(
-                f"changes() finds more than {_MOST} changes of one entity. Ask for less time."
-            )
-        return cast("list[Value]", found)
+        most = self._limit
+        found: list[Value] = []
+        size = 0
+        for version in versions:
+            found.append(build_item(version))
+            size += measure(found[-1], most)
+            if len(found) > _MOST or size > most:
+                passed = f"{_MOST} changes" if size <= most else f"{most} bytes (Query__MaxBytes)"
+                raise LimitExceeded(
+                    f"changes() finds more than {passed} of one entity. Move from and to closer "
+                    "together."
+                )
+        return found
 
     def read_series(
         self,

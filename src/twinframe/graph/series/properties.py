@@ -102,9 +102,12 @@ class PropertySeries:
         return [_read_buckets(session, key, within, window, aggregates, now) for key in keys]
 
     def read_within(
-        self, session: GraphSession, key: SeriesKey, asked: Asked, limit: int
+        self, session: GraphSession, key: SeriesKey, asked: Asked, limit: int, room: int
     ) -> Sequence[HeldPoint]:
-        """Return the first values, or of buckets the first aggregate, within a read."""
+        """Return the first values, or of buckets the first aggregate, within a read.
+
+        Values end behind the one with which they have more than `room` bytes.
+        """
         if asked.every is not None:
             keys, names = [key], asked.aggregates
             (found,) = self.read_buckets_within(session, keys, asked.window, names)
@@ -116,9 +119,10 @@ class PropertySeries:
                 continue
             moment = held.moment if number else asked.start
             if points and points[-1][0] == moment:
-                points.pop()
+                room += _measure(points.pop())
             points.append((moment, held.value if _is_point(held.value) else None))
-            if len(points) >= limit:
+            room -= _measure(points[-1])
+            if len(points) >= limit or room < 0:
                 break
         return points
 

@@ -210,19 +210,25 @@ class Series:
         """Return all points of a series, or the first aggregate of buckets, within a read.
 
         A path without values gives none. Errors: as `read_points`, and `LimitExceeded` for more
-        points than a page may have.
+        points than a page may have, or more bytes than a query may hold.
         """
         asked, most = self.parse(question), self._context.settings.graph.max_page_size
+        room = self._context.settings.query.max_bytes
         store = None if self._runner is None else self._runner.store
         found = () if store is None else _read_points(store, key, asked, most + 1)
         points: Sequence[Point] = found
         # PERF: where points were found, nothing else needs to be looked up.
         if not found and (store is None or key[1] not in store.list_paths(key[0])):
-            points = self._properties.read_within(session, key, asked, most + 1)
+            points = self._properties.read_within(session, key, asked, most + 1, room)
         if len(points) > most:
             raise LimitExceeded(
                 f"The series has more than {most} values (Graph__MaxPageSize). Ask for a step of "
                 "time, or for less time."
+            )
+        if sum(map(_measure, points)) > room:
+            raise LimitExceeded(
+                f"The values of the series have more than {room} bytes (Query__MaxBytes). Ask for "
+                "a longer step of time, or for less time."
             )
         return points
 

@@ -11,7 +11,14 @@ import pytest
 from tests.unit.graph.conftest import START
 from tests.unit.graph.series.test_property_series import Timed, moment, timed
 from tests.unit.graph.series.test_series import Kept, line
-from twinframe.errors import HistoryNotKept, InvalidArgument, QueryInvalid, Unsupported
+from twinframe.errors import (
+    HistoryNotKept,
+    InvalidArgument,
+    LimitExceeded,
+    QueryInvalid,
+    Unsupported,
+)
+from twinframe.settings import QuerySettings, Settings
 from twinframe.storage.base import GraphSession
 from twinframe.testing.contracts.base import reading, run
 from twinframe.testing.factories import ROOM, SENSOR, build_interface, build_property
@@ -244,3 +251,23 @@ def test_a_storage_without_history_says_so(world: Any) -> None:
         with pytest.raises(Unsupported, match="keeps no history"):
             ask(world, f"MATCH (r:Room) RETURN {call} AS x", at="2024-01-31T12:00:01Z")
     assert START
+
+
+@pytest.mark.parametrize("call", ["changes(m, 0)", "valueAt(m.x, 0)", "series(m.x, $at)"])
+def test_a_model_is_refused(rooms: Timed, call: str) -> None:
+    with pytest.raises(QueryInvalid, match=r"is a model\. GET /changes"):
+        ask(rooms, f"MATCH (m:Model) RETURN {call} AS x", at=moment(0))
+
+
+@pytest.mark.parametrize("call", ["changes(r, $at)", "series(r.name, $at)"])
+def test_long_values_end_at_a_bound_of_bytes(rooms: Timed, call: str) -> None:
+    for at in range(30):
+        rooms.set(at + 61, str(at) * 4000, "/name")
+    rooms.at = 99
+    text = f"MATCH (r {{`$dtId`: 'a'}}) RETURN size({call}) AS x"
+    assert column(rooms, text, at=moment(60))[0] >= 30
+    small = Timed(rooms.store, Settings(query=QuerySettings(max_bytes=100_000)))
+    small.at = 99
+    with pytest.raises(LimitExceeded, match=r"more than 100000 bytes \(Query__MaxBytes\)"):
+        ask(small, text, at=moment(60))
+    assert column(small, text.replace("$at", "$at, $to"), at=moment(60), to=moment(64))[0] >= 3

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import cast
 
 from twinframe.errors import QueryInvalid
+from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.paths import split_path
 from twinframe.model.temporal.durations import Duration
 from twinframe.model.temporal.instants import DateTime
@@ -32,6 +33,7 @@ def read_value_at(run: Run, reference: Value, moment: Value) -> Value:
     if found is None or moment is None:
         return None
     entity, names = found
+    _refuse_model("valueAt", entity)
     value = _find_past(run, "valueAt").read_value(entity, names, _check_moment("valueAt", moment))
     if value is None:
         return None
@@ -52,6 +54,7 @@ def list_changes(run: Run, entity: Value, start: Value, end: Value = None) -> Va
         return None
     if not isinstance(entity, Node | Relationship):
         raise build_argument_type_error("changes", entity, _ENTITY)
+    _refuse_model("changes", entity)
     until = None if end is None else _check_moment("changes", end)
     return _find_past(run, "changes").list_changes(entity, _check_moment("changes", start), until)
 
@@ -71,6 +74,7 @@ def read_series(
     entity, names = found
     if not isinstance(entity, Node):
         raise build_argument_type_error("series", entity, "a property of a Node")
+    _refuse_model("series", entity)
     bounds = _check_time(start), None if end is None else _check_time(end)
     if aggregate is not None and not isinstance(aggregate, str):
         raise build_argument_type_error("series", aggregate, "the name of an aggregate")
@@ -83,6 +87,15 @@ def _find_past(run: Run, function: str) -> PastReader:
     if past is None:
         raise QueryInvalid(f"{function}() is not possible here: the history cannot be read.")
     return past
+
+
+def _refuse_model(function: str, entity: Node | Relationship) -> None:
+    """Raise `QueryInvalid` for the node of a model."""
+    if isinstance(entity, Node) and MODEL_LABEL in entity.labels:
+        raise QueryInvalid(
+            f"{function}() is about twins and relationships, and {entity.id} is a model. "
+            "GET /changes?include=models lists the changes of models."
+        )
 
 
 def _check_property(function: str, reference: Value) -> tuple[Node | Relationship, str] | None:
