@@ -126,7 +126,7 @@ class Installation:
 
     def build_triple_writer(self, graph: str = "") -> TripleWriter:
         """Build the writer of graphs as RDF, for any storage. Raises `PluginError`."""
-        plugin = self._load(STORAGE, self.settings.export.writer)
+        plugin = self._load(STORAGE, self.settings.export.writer, setting="Export__Writer")
         return plugin.build(
             "twinframe_triple_writer",
             TripleWriter,  # type: ignore[type-abstract]  # only for isinstance
@@ -150,7 +150,8 @@ class Installation:
         Raises `PluginError`, also for a storage plugin that keeps graphs only.
         """
         name = self.settings.control.store
-        hook, plugin = "twinframe_control_store", self._load(STORAGE, name)
+        hook = "twinframe_control_store"
+        plugin = self._load(STORAGE, name, setting="Control__Store")
         if self.manager.parse_hookimpl_opts(plugin.module, hook) is None:
             raise PluginError(
                 f"Control__Store={name}: {plugin.info.owner} keeps graphs, but no records of a "
@@ -182,16 +183,17 @@ class Installation:
     def list_findings(self) -> Sequence[Finding]:
         """List the findings of the plugins in use about their environment. Raises `PluginError`."""
         settings = self.settings
-        chosen = [(STORAGE, settings.storage.provider)]
+        chosen = [(STORAGE, settings.storage.provider, "Storage__Provider")]
         if settings.control.enabled and settings.control.store != settings.storage.provider:
-            chosen.append((STORAGE, settings.control.store))
+            chosen.append((STORAGE, settings.control.store, "Control__Store"))
         if settings.checks_permissions:
-            chosen.append((PERMISSION_PROVIDER, settings.authorization.provider))
+            provider = settings.authorization.provider
+            chosen.append((PERMISSION_PROVIDER, provider, "Authorization__Provider"))
         if settings.history.telemetry:
-            chosen.append((POINT_STORE, settings.history.store))
+            chosen.append((POINT_STORE, settings.history.store, "History__Store"))
         found: list[Finding] = []
-        for seam, name in chosen:
-            plugin = self._load(seam, name)
+        for seam, name, setting in chosen:
+            plugin = self._load(seam, name, setting=setting)
             section = self._read_section(plugin)
             found += plugin.build_all("twinframe_findings", Finding, settings=section)
         return found
@@ -222,12 +224,19 @@ class Installation:
         """Load the plugin of sources of this type. Raises `PluginError`."""
         return self._load(SOURCE, kind)
 
-    def _load(self, seam: Seam, name: str) -> Plugin:
+    def _load(self, seam: Seam, name: str, *, setting: str = "") -> Plugin:
+        """Load a plugin; an error begins with the setting that names it, if it is given."""
         # PERF: searching all distributions takes 3 ms, which each hosted graph would pay.
         with self._lock:  # graphs are created in threads, several at once
             plugin = self._loaded.get((seam.group, name))
             if plugin is None:
-                plugin = self._loaded[seam.group, name] = load_plugin(self.manager, seam, name)
+                try:
+                    plugin = load_plugin(self.manager, seam, name)
+                except PluginError as error:
+                    if not setting:
+                        raise
+                    raise PluginError(f"{setting}={name}: {error.message}") from error
+                self._loaded[seam.group, name] = plugin
             return plugin
 
     def _read_section(self, plugin: Plugin) -> Section:

@@ -54,6 +54,7 @@ def build_plugin_sections(manager: pluggy.PluginManager) -> dict[str, PluginSect
             names=partial(_list_names, seam),
             choose=choose,
             known=tuple(seam.distributions),
+            key="Store" if seam is POINT_STORE else "Provider",
         )
         for section, (seam, suffix, choose) in _SLOTS.items()
     }

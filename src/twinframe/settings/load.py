@@ -92,7 +92,7 @@ def _choose_plugins(settings: Settings, reading: Reading) -> None:
         except PluginError as error:
             if any(error.message in told.message for told in reading.problems):
                 continue  # a key of its section has found the same plugin
-            detail = ErrorDetail(error.code, f"{section}__Provider={name}: {error.message}")
+            detail = ErrorDetail(error.code, f"{section}__{place.key}={name}: {error.message}")
             reading.problems.append(detail)
             continue
         if found is not None:

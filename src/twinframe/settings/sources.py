@@ -39,9 +39,9 @@ class PluginSections:
 
     A plugin `api` is under its name and `suffix`: `Authorization__ApiProvider`. `find` returns the
     section of an installed plugin, None if it has no settings, else it raises `PluginError`.
-    `names` are the installed plugins; `choose` is the one in use, None when the seam is off.
-    `known` are this project's plugins, installed or not: a missing one of them is an error that
-    says how to get it.
+    `names` are the installed plugins; `choose` is the one in use, None when the seam is off; `key`
+    of the section names it. `known` are this project's plugins, installed or not: a missing one of
+    them is an error that says how to get it.
     """
 
     suffix: str
@@ -49,6 +49,7 @@ class PluginSections:
     names: Callable[[], Iterable[str]]
     choose: Callable[[Settings], str | None]
     known: Sequence[str] = ()
+    key: str = "Provider"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,3 +60,17 @@ def test_a_storage_plugin_is_loaded_once_whichever_threads_ask() -> None:
         with Threads(8) as pool:
             found = [pool.submit(load) for _ in range(8)]
         assert len({future.result() for future in found}) == 1
+
+
+def test_a_missing_point_store_names_its_setting() -> None:
+    with pytest.raises(PluginError) as caught:
+        load_installation(environ={"History__Store": "pts", "History__Telemetry": "all"})
+    assert caught.value.message.startswith("History__Store=pts: There is no point store plugin")
+
+
+def test_a_missing_plugin_that_is_loaded_later_names_its_setting() -> None:
+    installation = load_installation(environ={"Control__Store": "nope", "Export__Writer": "nope"})
+    with pytest.raises(PluginError, match="Control__Store=nope: There is no storage plugin"):
+        installation.build_control_store()
+    with pytest.raises(PluginError, match="Export__Writer=nope: There is no storage plugin"):
+        installation.build_triple_writer()
