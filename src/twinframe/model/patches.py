@@ -18,6 +18,7 @@ import jsonpointer
 import orjson
 
 from twinframe.errors import JsonPatchInvalid, PatchNotObjects
+from twinframe.model.paths import BAD_ESCAPE
 from twinframe.model.values import JsonValue
 
 Verb = Literal["add", "replace", "remove"]
@@ -28,7 +29,6 @@ _VERBS: Final[dict[str, Callable[[Any], jsonpatch.PatchOperation]]] = {
     "remove": jsonpatch.RemoveOperation,
 }
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
-_BAD_ESCAPE: Final = re.compile(r"~(?![01])")
 _MOST_SEGMENTS: Final = 128
 """SEC: a thousand paths of thousands of segments took the interpreter for 100 ms. No document has
 such members: DTDL nests schemas at most 8 levels deep.
@@ -164,7 +164,7 @@ def _parse_pointer(at: int, pointer: JsonValue) -> tuple[str, ...]:
             f"Operation {at}: the path {_shown(pointer)} has {pointer.count('/'):,} segments; "
             f"at most {_MOST_SEGMENTS} are allowed."
         )
-    if _BAD_ESCAPE.search(pointer):
+    if BAD_ESCAPE.search(pointer):
         raise JsonPatchInvalid(
             f"Operation {at}: in the path {_shown(pointer)} a ~ is not followed by 0 or 1."
         )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from twinframe.errors import InvalidArgument
 
 MAX_PATH_LENGTH: Final = 1024
 _LONGEST: Final = 100
+
+BAD_ESCAPE: Final = re.compile("~(?![01])")
+"""SPEC: RFC 6901 section 3: only `~0` and `~1` are escapes."""
 
 
 def parse_path(text: str) -> str:
@@ -17,6 +21,11 @@ def parse_path(text: str) -> str:
             f"The path {text[:_LONGEST]!a} is not one: names joined by /, such as temperature or "
             f"thermostat/temperature, of at most {MAX_PATH_LENGTH} characters in all. A / inside "
             "of a name is ~1, a ~ is ~0."
+        )
+    if BAD_ESCAPE.search(text):
+        raise InvalidArgument(
+            f"In the path {text[:_LONGEST]!a} a ~ is not followed by 0 or 1. A / inside of a name "
+            "is ~1, a ~ is ~0."
         )
     if not text.isprintable():
         raise InvalidArgument(f"The path {text[:_LONGEST]!a} has characters that cannot be shown.")

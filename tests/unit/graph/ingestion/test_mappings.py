@@ -167,6 +167,7 @@ def test_a_refused_element_leaves_the_others() -> None:
         ([{"topic": "{twin}"}], "needs points, properties or both"),
         ([{"topic": "{twin}", "points": {}}], "points: must be an object of expressions by path"),
         ([{"topic": "{twin}", "points": {"a//b": "payload"}}], "points: a//b: The path"),
+        ([{"topic": "{twin}", "points": {"~2": "payload"}}], "a ~ is not followed by 0 or 1"),
         ([{"topic": "{twin}", "points": {"t": 5}}], "points: t: 5 is not an expression"),
         ([{"topic": "{twin}", "points": {"t": "payload.["}}], "points: t: 'payload.[' is not JMES"),
         ([{"topic": "{twin}", "points": {"t": "/payload/~2"}}], "is not a JSON pointer"),

@@ -100,6 +100,12 @@ def test_a_payload_is_a_point_for_each_value_in_it(kept: Kept) -> None:
         ({"twinId": "r1", "payload": {"a": {}}}, InvalidArgument, "no value"),
         ({"twinId": "r1", "path": "t", "value": 1, "payload": {}}, InvalidArgument, "either"),
         ({"twinId": "r1", "path": "a//b", "value": 1}, InvalidArgument, "joined by /"),
+        ({"twinId": "r1", "path": "~2", "value": 1}, InvalidArgument, "~ is not followed by 0 or"),
+        (
+            {"twinId": "r1", "path": "a/b~", "value": 1},
+            InvalidArgument,
+            "~ is not followed by 0 or",
+        ),
         ({"twinId": "r1", "payload": {"": 1}}, InvalidArgument, "joined by /"),
         ({"twinId": "r1", "path": "t", "value": None}, InvalidArgument, "null"),
         ({"twinId": "r1", "payload": {"t": [1]}}, InvalidArgument, "an array"),
