@@ -116,7 +116,7 @@ def parse_params(params: Sequence[str]) -> dict[str, Any]:
         if name in values:
             raise click.BadParameter(f"{name} is given twice.", param_hint="--param")
         try:
-            values[name] = parse_json(text.encode(), JsonLimits())
+            values[name] = parse_json(text.encode(), JsonLimits(), noun="text")
         except (EmptyBody, InvalidArgument) as error:
             raise click.BadParameter(
                 f"the value of {name} cannot be read: {error.message} "

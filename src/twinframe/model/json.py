@@ -51,8 +51,8 @@ def estimate_parsed(text: bytes) -> int:
     return 2 * len(text) + 80 * sum(map(text.count, (b",", b"{", b"[", b":")))
 
 
-def parse_json(body: bytes, limits: JsonLimits) -> JsonValue:
-    """Parse a JSON text in UTF-8.
+def parse_json(body: bytes, limits: JsonLimits, *, noun: str = "request body") -> JsonValue:
+    """Parse a JSON text in UTF-8. `noun` is the word for it in the error of an empty one.
 
     Errors: `EmptyBody` for no text at all; `InvalidArgument` says what is refused and where, by
     position in the text or by JSON pointer.
@@ -62,7 +62,7 @@ def parse_json(body: bytes, limits: JsonLimits) -> JsonValue:
     if found is not None:
         return found
     if not body or body.isspace():
-        raise EmptyBody("A non-empty request body is required.")
+        raise EmptyBody(f"A non-empty {noun} is required.")
     _check_depth(body, limits.max_depth)
     text = decode_text(body)
     try:
@@ -113,9 +113,12 @@ def _parse_canonical(body: bytes, limits: JsonLimits) -> JsonValue:
 
 def build_syntax_error(error: json.JSONDecodeError) -> InvalidArgument:
     """Build the error of a text, with its position."""
+    line = (
+        f"line {error.lineno}, " if "\n" in error.doc else ""
+    )  # that of its own line says nothing
     return InvalidArgument(
-        f"The body is not valid JSON: {error.msg} at line {error.lineno}, "
-        f"column {error.colno} (position {error.pos})."
+        f"The text is not valid JSON: {error.msg} at {line}column {error.colno} "
+        f"(position {error.pos})."
     )
 
 
@@ -125,7 +128,7 @@ def build_object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise InvalidArgument(f"The body has an object with the member {twice!a} twice.")
+        raise InvalidArgument(f"The text has an object with the member {twice!a} twice.")
     return members
 
 
@@ -134,9 +137,9 @@ def decode_text(body: bytes) -> str:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidArgument(f"The body is not UTF-8: bad byte at {error.start}.") from error
+        raise InvalidArgument(f"The text is not UTF-8: bad byte at {error.start}.") from error
     if text.startswith("\ufeff"):
-        raise InvalidArgument("The body starts with a byte order mark; send UTF-8 without one.")
+        raise InvalidArgument("The text starts with a byte order mark; send UTF-8 without one.")
     return text
 
 
@@ -151,7 +154,7 @@ def _check_depth(body: bytes, max_depth: int) -> None:
     brackets = plain.translate(None, _NO_BRACKETS)
     if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > max_depth:
         raise InvalidArgument(
-            f"The body nests arrays and objects deeper than {max_depth} levels "
+            f"The text nests arrays and objects deeper than {max_depth} levels "
             f"(at byte {_find_depth(body, max_depth)})."
         )
 
@@ -184,11 +187,11 @@ def _parse_float(text: str) -> float:
     value = float(text)
     if -_INFINITY < value < _INFINITY:
         return value
-    raise InvalidArgument(f"The number {_shown(text)} in the body is too large for a double.")
+    raise InvalidArgument(f"The number {_shown(text)} in the text is too large for a double.")
 
 
 def _refuse_constant(text: str) -> float:
-    raise InvalidArgument(f"{text} in the body is not JSON.")
+    raise InvalidArgument(f"{text} in the text is not JSON.")
 
 
 # PERF: the decoder of the standard library is written in C and calls back for objects and numbers
@@ -212,7 +215,7 @@ def check_keys(value: JsonValue, most: int) -> None:
         elif isinstance(item, list):
             open_ += item
     if found > most:
-        raise InvalidArgument(f"The body has {found} object members; at most {most} are allowed.")
+        raise InvalidArgument(f"The text has {found} object members; at most {most} are allowed.")
 
 
 def check_characters(value: JsonValue) -> None:
@@ -221,8 +224,7 @@ def check_characters(value: JsonValue) -> None:
         refused = _REFUSED_CHARACTER.search(text)
         if refused:
             raise InvalidArgument(
-                f"The text at {pointer!a} of the body holds U+{ord(refused[0]):04X}, "
-                "which cannot be stored."
+                f"The text at {pointer!a} holds U+{ord(refused[0]):04X}, which cannot be stored."
             )
 
 

@@ -176,7 +176,7 @@ class _Survey:
                 open_.append(at - 1)
                 if len(open_) > most_depth:
                     raise InvalidArgument(
-                        f"The body nests arrays and objects deeper than {most_depth} levels "
+                        f"The text nests arrays and objects deeper than {most_depth} levels "
                         f"(at byte {len(text[: at - 1].encode())})."
                     )
             elif mark:
@@ -187,7 +187,7 @@ class _Survey:
                     self.long.add(start)
             if values > most_values or strings > 2 * most_values + 1:  # a member has two
                 raise InvalidArgument(
-                    f"The body has more than {most_values} elements and members "
+                    f"The text has more than {most_values} elements and members "
                     f"({self._large.values_are}); send it in parts."
                 )
         self.long.update(open_)
@@ -205,7 +205,7 @@ class _Survey:
             at = found.end()
             if at - start > most:
                 raise InvalidArgument(
-                    f"The body has a string of more than {most} characters at position {start} "
+                    f"The text has a string of more than {most} characters at position {start} "
                     "(Json__MaxTextLength)."
                 )
         return at

@@ -61,7 +61,9 @@ def _build_source(installation: Installation, keys: NamedKeys) -> Source:
     if _MAPPINGS not in keys.own:
         raise SettingsError(f"{at} is not set: it says what the messages of the source write.")
     try:
-        documents = parse_json(keys.own[_MAPPINGS].encode(), JsonLimits())
+        documents = parse_json(
+            keys.own[_MAPPINGS].encode(), JsonLimits(), noun="JSON array of mappings"
+        )
         mappings = parse_mappings(documents, source.form)
     except InputError as error:  # of JSON, or of a mapping
         raise SettingsError(f"{at}: {error.message}") from error

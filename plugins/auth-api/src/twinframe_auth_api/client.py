@@ -84,7 +84,7 @@ class BoundedClient:
                 if response.status_code != OK:
                     return Answer(response.status_code)
                 body = await self._read_body(response)
-            return Answer(OK, parse_json(body, _LIMITS))
+            return Answer(OK, parse_json(body, _LIMITS, noun="answer"))
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError) as error:
             raise AnswerRefusedError(f"{type(error).__name__}: {error}") from error
         except InputError as error:

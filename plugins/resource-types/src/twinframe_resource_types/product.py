@@ -227,7 +227,7 @@ def _parse_answer(content: bytes) -> dict[str, JsonValue]:
     if not content:
         return {}
     try:
-        document = parse_json(content, _LIMITS)
+        document = parse_json(content, _LIMITS, noun="answer")
     except InputError as error:
         raise ProvisionFailed(f"The product's answer is refused. {error.message}") from error
     if isinstance(document, dict):

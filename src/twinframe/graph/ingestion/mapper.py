@@ -228,11 +228,15 @@ class _MessageMapping:
             )
         value: JsonValue
         try:
-            value = payload.decode() if form == "text" else parse_json(payload, limits.json)
+            value = (
+                payload.decode()
+                if form == "text"
+                else parse_json(payload, limits.json, noun="payload")
+            )
         except UnicodeDecodeError as error:
             raise _NoPayload("The payload is not text in UTF-8.") from error
         except TwinframeError as error:
-            raise _NoPayload(f"The payload is not JSON: {error.message}") from error
+            raise _NoPayload(f"The payload cannot be read: {error.message}") from error
         self._payloads[form] = value
         return value
 

@@ -88,7 +88,8 @@ def test_a_payload_is_a_point_for_each_value_in_it(kept: Kept) -> None:
 @pytest.mark.parametrize(
     ("bad", "error", "text"),
     [
-        (b"{", InvalidArgument, "JSON"),
+        (b"{", InvalidArgument, "The text is not valid JSON: Expecting property name"),
+        (b"{'", InvalidArgument, "at column 2"),
         (b"[1]", InvalidArgument, "JSON object"),
         ({"path": "t", "value": 1}, InvalidArgument, "needs its twinId"),
         ({"twinId": ["r1"], "path": "t", "value": 1}, InvalidArgument, "needs its twinId"),
