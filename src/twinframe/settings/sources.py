@@ -197,15 +197,22 @@ class Reading:
     def _assign(
         self, path: KeyPath, key: Key, below: tuple[str, ...], value: object, origin: str
     ) -> None:
-        if below and not ((key.takes_list and below[0].isdecimal()) or key.takes_mapping):
+        plain = len(below) > 1 and not key.takes_mappings
+        if plain or (
+            below and not ((key.takes_list and below[0].isdecimal()) or key.takes_mapping)
+        ):
             self._refuse(
                 UNKNOWN,
                 f"{render_key((*path, *below))} ({origin}) is not a setting: "
                 f"{render_key(path)} must be {render_type(key.info)}.",
             )
-        elif len(below) > (2 if key.takes_mappings else 1):
+        elif len(below) > 2:
+            whole, part = render_key((*path, *below[:2])), below[2]
+            form = '["..."]' if part.isdecimal() else f'{{"{part}": "..."}}'
             self._refuse(
-                INVALID, f"{render_key(path)} ({origin}): write elements of elements as JSON."
+                INVALID,
+                f"{render_key((*path, *below))} ({origin}) goes too deep: write the whole value as "
+                f"JSON, {whole}={form}.",
             )
         else:
             self.assignments.append(Assignment(path, below, value, origin))

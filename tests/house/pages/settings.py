@@ -88,7 +88,8 @@ and from the environment. The environment takes precedence. In the file, section
 
 * Set an element of a list by its index: `Authorization__RequiredScopes__0=access:platform`. A
   whole list, or a section inside another, can be one JSON value:
-  `Cors__Origins=["https://app.example"]`.
+  `Cors__Origins=["https://app.example"]`. A list or an object of an event endpoint or a source
+  always is: `Ingestion__Sources__building__Servers=["nats://broker.example"]`.
 * An unknown key in a known section stops the start. The error names the nearest known key.
   Environment variables whose first part is no section belong to other programs and are ignored.
 * `twinframe settings` prints the effective settings and the source of each value.

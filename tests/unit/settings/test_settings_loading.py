@@ -280,6 +280,30 @@ def test_a_missing_chosen_plugin_names_its_setting() -> None:
         load({}, chosen="lake")
 
 
+@pytest.mark.parametrize(
+    ("key", "right"),
+    [
+        ("Ingestion__Sources__b__Servers__0", 'Ingestion__Sources__b__Servers=["..."]'),
+        ("Events__Endpoints__b__Servers__0", 'Events__Endpoints__b__Servers=["..."]'),
+        ("Events__Endpoints__b__Headers__X", 'Events__Endpoints__b__Headers={"X": "..."}'),
+        ("Ingestion__Sources__b__Mappings__0__topic", "Ingestion__Sources__b__Mappings=["),
+    ],
+)
+def test_a_part_of_a_value_of_an_endpoint_or_source_is_refused_with_what_to_write(
+    key: str, right: str
+) -> None:
+    (problem,) = problems_of({key: "nats://user:hidden@h"})
+    assert problem.startswith(f"{key} (environment {key}) goes too deep: ")
+    assert right in problem
+    assert "hidden" not in problem
+
+
+def test_keys_below_an_element_of_a_list_are_refused() -> None:
+    (problem,) = problems_of({"Cors__Origins__0__x": "1"})
+    assert "Cors__Origins__0__x (environment" in problem
+    assert problem.endswith("is not a setting: Cors__Origins must be a list, each text.")
+
+
 def test_a_section_of_a_plugin_without_settings_is_refused() -> None:
     (problem,) = problems_of({"Storage__Plain__X": "1"}, chosen="plain")
     assert "takes no settings" in problem
