@@ -69,6 +69,7 @@ def examine(
     yield from _list_start(installation)
     yield from _convert(installation.list_findings)
     yield from _convert(lambda: _check_points(installation))
+    yield from _convert(lambda: _check_kept_models(installation))
     yield from _check_machine(settings)
     yield from _check_addresses(settings)
     yield from _check_secrets(settings, config)
@@ -133,6 +134,30 @@ def _check_points(installation: Installation) -> Iterator[Finding]:
     else:
         fix = "A service that runs does it: start one, or look for upkeep of points in its log."
         yield build_warning("points", f"{text}.", fix)
+
+
+def _check_kept_models(installation: Installation) -> Iterator[Finding]:
+    """Warn of models in the settings that are not stored: nothing is kept of them."""
+    settings = installation.settings
+    wanted = [one for one in settings.history.telemetry if one.startswith("dtmi:")]
+    if not wanted or settings.hosting.enabled:  # each hosted graph has models of its own
+        return
+    store = installation.build_store()
+    store.open()
+    try:
+        session = store.session()
+        try:
+            missing = [one for one in wanted if session.read_model(one) is None]
+        finally:
+            session.close()
+    finally:
+        store.close()
+    for one in missing:
+        yield build_warning(
+            "history",
+            f"History__Telemetry names {one}, a model that is not stored.",
+            "Look for a mistake in its id, also in the version behind the semicolon; or upload it.",
+        )
 
 
 def _sets_control(installation: Installation) -> bool:

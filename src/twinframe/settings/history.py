@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -31,6 +32,23 @@ def _check_models(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+# NOTE: the grammar of `parse_model_id`, which settings cannot import; a test compares the two.
+_NAME: Final = "[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?"
+_MODEL_ID: Final = re.compile(
+    rf"dtmi:{_NAME}(?::{_NAME})*(?:;[1-9]\d{{0,8}}(?:\.[1-9]\d{{0,5}})?)?", re.ASCII
+)
+_LONGEST_ID: Final = 2048
+
+
+def _check_ids(value: tuple[str, ...]) -> tuple[str, ...]:
+    for one in value:
+        if one.startswith("dtmi:") and not (len(one) <= _LONGEST_ID and _MODEL_ID.fullmatch(one)):
+            raise ValueError(
+                f"{one[:100]!r} is not the id of a model, such as dtmi:com:example:Room;1"
+            )
+    return value
+
+
 class HistorySettings(Section):
     """How long the changes of a graph are kept, and which values over time."""
 
@@ -54,7 +72,10 @@ class HistorySettings(Section):
         "the API key.",
     )
     telemetry: Annotated[
-        tuple[str, ...], BeforeValidator(_split_text), AfterValidator(_check_models)
+        tuple[str, ...],
+        BeforeValidator(_split_text),
+        AfterValidator(_check_models),
+        AfterValidator(_check_ids),
     ] = Field(
         default=(),
         description="Models whose telemetry is kept as points, with those that extend them; `all` "

@@ -20,6 +20,7 @@ from twinframe.access.authentication.keys import MAX_SET_BYTES
 from twinframe.cli import main
 from twinframe.hooks.installation import load_installation
 from twinframe.storage.points import Points
+from twinframe.testing.factories import build_model_record
 
 
 @pytest.fixture(autouse=True)
@@ -358,3 +359,21 @@ def test_how_many_points_there_are_is_said(monkeypatch: pytest.MonkeyPatch, tmp_
     path = next(tmp_path.rglob("points.db"))
     path.write_bytes(b"x" * 40_000)
     assert "are damaged" in find(check()[1], "plugins", "error")[0]
+
+
+def test_models_of_kept_telemetry_that_are_not_stored_are_warned_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("History__Telemetry", "dtmi:nope:X;1 dtmi:nope:X dtmi:test:Room;1")
+    store = load_installation().build_store()
+    store.open()
+    store.write([lambda transaction: transaction.put_models([build_model_record("Room")])])
+    store.close()
+    code, document = check("--offline")
+    assert code == 0
+    assert find(document, "history", "warning") == [
+        "History__Telemetry names dtmi:nope:X;1, a model that is not stored.",
+        "History__Telemetry names dtmi:nope:X, a model that is not stored.",
+    ]
+    monkeypatch.setenv("History__Telemetry", "all")
+    assert find(check("--offline")[1], "history", "warning") == []

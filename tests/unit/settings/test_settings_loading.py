@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, SecretStr
 
-from twinframe.errors import PluginError, SettingsError
+from twinframe.errors import InvalidArgument, PluginError, SettingsError
+from twinframe.model.ids import parse_model_id
 from twinframe.settings import (
     Configuration,
     PluginSection,
@@ -278,6 +279,35 @@ def test_the_section_of_a_missing_plugin_names_what_to_install() -> None:
 def test_a_missing_chosen_plugin_names_its_setting() -> None:
     with pytest.raises(PluginError, match="Storage__Provider=lake: no lake; pip install"):
         load({}, chosen="lake")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_id"),
+    [
+        ("dtmi:nope:X;1", True),
+        ("dtmi:nope:X", True),  # SPEC: DTDL v3: the version is optional
+        ("dtmi:nope:X_1;1.2", True),
+        ("dtmi:nope:X;", False),
+        ("dtmi:nope:X;01", False),
+        ("dtmi:nope:X;\N{ARABIC-INDIC DIGIT ONE}", False),
+        ("dtmi:nope:X;1.2.3", False),
+        ("dtmi:nope::X;1", False),
+        ("dtmi:nope:X_;1", False),
+        ("dtmi:1:X;1", False),
+        (f"dtmi:{'x' * 2041};1", True),
+        (f"dtmi:{'x' * 2042};1", False),
+    ],
+)
+def test_models_of_kept_telemetry_are_refused_as_model_ids_are(name: str, is_id: bool) -> None:
+    environ = {"History__Telemetry": f"{name},dtmi:com:example:Room;1"}
+    if is_id:
+        assert parse_model_id(name) == load(environ).settings.history.telemetry[0]
+        return
+    with pytest.raises(InvalidArgument):
+        parse_model_id(name)
+    (problem,) = problems_of(environ)
+    assert problem.startswith("History__Telemetry = ")
+    assert f"{name[:100]!r} is not the id of a model, such as dtmi:com:example:Room;1." in problem
 
 
 @pytest.mark.parametrize(
