@@ -90,7 +90,7 @@ class Calls:
             spend_call(self._rates, _find_kind(tool))
         # SEC: permission before arguments: a caller without permission learns nothing by trying.
         action = _build_action(tool.name, given)
-        for permission in tool.permissions:
+        for permission in tool.find_permissions(given):
             await self._box.access.check(permission, action)
         if self._is_off(tool):
             raise WritingOff(tool.name)

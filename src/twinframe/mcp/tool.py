@@ -9,7 +9,7 @@ their user do so because of the tool's `destructiveHint`.
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
@@ -83,6 +83,9 @@ class Toolbox:
 class Tool(Generic[A]):
     """One tool. `permissions` are all required; `example` are valid arguments.
 
+    `narrow`, if there is one, returns the permissions of a call from its arguments instead:
+    `permissions` are those of one without optional arguments.
+
     `description` is for a model that has never seen a twin; it is read at the beginning of each
     session, so every word of it costs.
     """
@@ -96,6 +99,11 @@ class Tool(Generic[A]):
     output: Mapping[str, Any]
     run: Callable[[Toolbox, A], Awaitable[Answer]]
     example: Mapping[str, JsonValue] = field(default_factory=dict)
+    narrow: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
+
+    def find_permissions(self, given: Mapping[str, Any]) -> Sequence[str]:
+        """Return those that a call needs; its arguments were not checked yet."""
+        return self.permissions if self.narrow is None else self.narrow(given)
 
     @property
     def writes(self) -> bool:

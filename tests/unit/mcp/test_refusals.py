@@ -120,6 +120,40 @@ def test_a_reader_is_no_writer(guarded: Any) -> None:
         assert "User lacks required permission" in reader.fail(name, **WRITES[name])
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "needed"),
+    [
+        ("list_changes", {"twin_id": "room-1"}, "digitaltwins/read"),
+        (
+            "list_changes",
+            {"twin_id": "room-1", "relationship_id": "watch"},
+            "digitaltwins/relationships/read",
+        ),
+        ("compare_states", {"start": "0", "include": ["twins"]}, "digitaltwins/read"),
+        (
+            "compare_states",
+            {"start": "0", "include": ["relationships"]},
+            "digitaltwins/relationships/read",
+        ),
+        ("compare_states", {"start": "0", "include": ["models"]}, "models/read"),
+    ],
+)
+def test_the_past_needs_the_permission_of_what_is_asked_for(
+    guarded: Any, name: str, given: dict[str, Any], needed: str
+) -> None:
+    guarded.as_caller("mcp/*", needed).ask(name, **given)
+    text = guarded.as_caller("mcp/*", *{*DATA} - {needed}).fail(name, **given)
+    assert f"permission: {needed}" in text
+
+
+@pytest.mark.parametrize("include", [[], None, "twins", ["twin"], {"twins": 1}, 5])
+def test_a_comparison_of_other_kinds_needs_all_permissions(guarded: Any, include: Any) -> None:
+    text = guarded.as_caller("mcp/*", "digitaltwins/read").fail(
+        "compare_states", start="0", include=include
+    )
+    assert "permission: digitaltwins/relationships/read" in text
+
+
 def test_deleting_relationships_along_needs_their_permission(guarded: Any) -> None:
     text = guarded.as_caller("mcp/*", "digitaltwins/delete").fail(
         "delete_digital_twin", **WRITES["delete_digital_twin"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -22,6 +23,11 @@ from twinframe.storage.points import Buckets, PointValue
 _READ_TWINS: Final = "digitaltwins/read"
 _READ_RELATIONSHIPS: Final = "digitaltwins/relationships/read"
 _READ_MODELS: Final = "models/read"
+_OF_KINDS: Final = {
+    "twins": _READ_TWINS,
+    "relationships": _READ_RELATIONSHIPS,
+    "models": _READ_MODELS,
+}
 
 Start = Annotated[
     str, Field(description="Moment (2026-03-01T14:05:00Z) or position of the earlier state")
@@ -34,7 +40,11 @@ class ListChanges(Arguments):
 
     twin_id: TwinId
     relationship_id: Annotated[
-        str | None, Field(description="Of this relationship of the twin instead")
+        str | None,
+        Field(
+            description="Of this relationship of the twin instead; needs "
+            "digitaltwins/relationships/read instead"
+        ),
     ] = None
     path: Annotated[
         str | None, Field(description="Only of this property: temperature, thermostat/setPoint")
@@ -67,13 +77,17 @@ async def list_changes(box: Toolbox, given: ListChanges) -> Answer:
     return Answer(add_notes(taken.build_page("changes"), [], budget.shortening.paths))
 
 
+def _narrow_changes(given: Mapping[str, Any]) -> Sequence[str]:
+    return (_READ_TWINS if given.get("relationship_id") is None else _READ_RELATIONSHIPS,)
+
+
 class CompareStates(Arguments):
     """Arguments of `compare_states`."""
 
     start: Start
     end: Annotated[str | None, Field(description="Of the later state; none: now")] = None
     include: list[Literal["twins", "relationships", "models"]] = Field(
-        default_factory=list, description="Only these; none: all"
+        default_factory=list, description="Only these, with their permissions; none: all"
     )
     limit: Limit = 50
     continuation_token: Token = None
@@ -95,6 +109,12 @@ async def compare_states(box: Toolbox, given: CompareStates) -> Answer:
     document = taken.build_page("changes")
     document["start_position"], document["end_position"] = bounds
     return Answer(add_notes(document, [], budget.shortening.paths))
+
+
+def _narrow_states(given: Mapping[str, Any]) -> Sequence[str]:
+    include = given.get("include")
+    kinds = [kind for kind in _OF_KINDS if isinstance(include, list) and kind in include]
+    return [_OF_KINDS[kind] for kind in kinds or _OF_KINDS]
 
 
 class SummarizeSeries(Arguments):
@@ -203,11 +223,12 @@ HISTORY: Final = (
         "before and after. Works for deleted ones. describe_graph says how far back it goes; "
         "get_digital_twin with as_of shows an earlier state.",
         Effect.READ,
-        (_READ_TWINS, _READ_RELATIONSHIPS),
+        (_READ_TWINS,),
         ListChanges,
         build_output(_PAGE, shortened="texts"),
         list_changes,
         {"twin_id": "room-7", "path": "temperature", "start": "2026-03-01T00:00:00Z"},
+        _narrow_changes,
     ),
     Tool(
         "compare_states",
@@ -215,13 +236,14 @@ HISTORY: Final = (
         "What was created, updated and deleted in the whole graph between two moments. What was "
         "changed and changed back is left out.",
         Effect.READ,
-        (_READ_TWINS, _READ_RELATIONSHIPS, _READ_MODELS),
+        tuple(_OF_KINDS.values()),
         CompareStates,
         build_output(
             {**_PAGE, "start_position": "integer", "end_position": "integer"}, shortened="texts"
         ),
         compare_states,
         {"start": "2026-03-01T14:00:00Z", "include": ["twins"]},
+        _narrow_states,
     ),
     Tool(
         "summarize_series",
