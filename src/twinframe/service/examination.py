@@ -69,7 +69,7 @@ def examine(
     yield from _list_start(installation)
     yield from _convert(installation.list_findings)
     yield from _convert(lambda: _check_points(installation))
-    yield from _convert(lambda: _check_kept_models(installation))
+    yield from _check_kept_models(installation)
     yield from _check_machine(settings)
     yield from _check_addresses(settings)
     yield from _check_secrets(settings, config)
@@ -142,16 +142,19 @@ def _check_kept_models(installation: Installation) -> Iterator[Finding]:
     wanted = [one for one in settings.history.telemetry if one.startswith("dtmi:")]
     if not wanted or settings.hosting.enabled:  # each hosted graph has models of its own
         return
-    store = installation.build_store()
-    store.open()
     try:
-        session = store.session()
+        store = installation.build_store()
+        store.open()
         try:
-            missing = [one for one in wanted if session.read_model(one) is None]
+            session = store.session()
+            try:
+                missing = [one for one in wanted if session.read_model(one) is None]
+            finally:
+                session.close()
         finally:
-            session.close()
-    finally:
-        store.close()
+            store.close()
+    except (ConfigurationError, StorageError):  # reported already, as it stops the start
+        return
     for one in missing:
         yield build_warning(
             "history",

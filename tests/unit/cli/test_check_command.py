@@ -377,3 +377,14 @@ def test_models_of_kept_telemetry_that_are_not_stored_are_warned_of(
     ]
     monkeypatch.setenv("History__Telemetry", "all")
     assert find(check("--offline")[1], "history", "warning") == []
+
+
+def test_a_damaged_store_is_no_second_error_where_models_of_kept_telemetry_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert check("--offline")[0] == 0
+    next(tmp_path.rglob("default.db")).write_bytes(b"x" * 40_000)
+    _, without = check("--offline")
+    assert without["errors"]
+    monkeypatch.setenv("History__Telemetry", "dtmi:nope:X;1")
+    assert check("--offline")[1]["errors"] == without["errors"]
