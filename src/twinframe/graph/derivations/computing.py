@@ -19,8 +19,12 @@ from twinframe.query.engine import CannotRun, QueryEngine
 from twinframe.query.evaluate.limits import Limits
 from twinframe.storage.base import GraphSession
 
+AT_ONCE: Final = 200
+"""Twins whose values are computed, and written, together."""
 _FEW: Final = 16
 """Twins whose values may be computed on the event loop."""
+_QUICK: Final = 8
+"""After less than an eighth of the timeout, twice as many twins are tried."""
 
 _Row = dict[str, Any]
 
@@ -32,6 +36,17 @@ class Computed(NamedTuple):
     value: JsonValue
     stored: JsonValue = None
     error: str = ""
+
+
+class Attempt(NamedTuple):
+    """The values of the first of some twins, those that are `done`; `at_once` of the others are to
+    be tried together. `is_late`: it ended by an error that took long, such as a timeout.
+    """
+
+    values: list[Computed]
+    done: Sequence[str]
+    at_once: int
+    is_late: bool = False
 
 
 class Computing:
@@ -52,22 +67,34 @@ class Computing:
         found = self._plans.open(session, text, _build_values({IDS: []}))
         return found.plan.warnings[0].message if found.plan.warnings else None
 
-    async def compute(self, text: str, ids: Sequence[str]) -> list[Computed]:
-        """Return the values of those of the twins that exist and are of the model.
+    async def compute(self, text: str, ids: Sequence[str], at_once: int) -> Attempt:
+        """Compute the values of the twins, of `at_once` together, for not much more than a timeout.
 
-        A value whose computation fails is null. Raises errors of the store.
+        Left out are twins that do not exist or are of another model. A value whose computation
+        fails is null; of several twins, fewer are tried. Raises errors of the store.
         """
-        try:
-            rows = await self.run(text, {IDS: list(ids)}, may_be_short=len(ids) <= _FEW)
-        except (LimitExceeded, QueryInvalid, QueryTimeout) as error:
-            if len(ids) == 1:
-                return [Computed(ids[0], None, error=error.message)]
-            half = len(ids) // 2
-            return [
-                *await self.compute(text, ids[:half]),
-                *await self.compute(text, ids[half:]),
-            ]
-        return [Computed(row["id"], row["value"], row["stored"]) for row in rows]
+        values: list[Computed] = []
+        count, is_late, most = 0, False, self._settings.timeout
+        start = now = time.monotonic()
+        while count < len(ids) and not is_late and now - start < most / 2:
+            some = ids[count : count + at_once]
+            error, began = None, now
+            try:
+                rows = await self.run(text, {IDS: [*some]}, may_be_short=len(some) <= _FEW)
+                values += [Computed(row["id"], row["value"], row["stored"]) for row in rows]
+            except (LimitExceeded, QueryInvalid, QueryTimeout) as failed:
+                error = failed
+                if len(some) == 1:
+                    values.append(Computed(some[0], None, error=failed.message))
+            now = time.monotonic()
+            if error is None or len(some) == 1:
+                count += len(some)
+            if error is not None:
+                at_once = max(len(some) // 2, 1)
+                is_late = isinstance(error, QueryTimeout) or now - start >= most / 2
+            elif _QUICK * (now - began) < most:
+                at_once = min(2 * at_once, AT_ONCE)
+        return Attempt(values, ids[:count], at_once, is_late)
 
     async def run(
         self, text: str, parameters: Mapping[str, JsonValue], *, may_be_short: bool = False

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Final, NamedTuple
 
 from twinframe.errors import LimitExceeded, MemoryExhausted, QueryTimeout, StorageBusy
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext, ServiceWrite
 from twinframe.graph.derivations.changes import Changes, find_concerned, read_changes
-from twinframe.graph.derivations.computing import Computed, Computing
+from twinframe.graph.derivations.computing import AT_ONCE, Attempt, Computed, Computing
 from twinframe.graph.derivations.order import Understood
 from twinframe.graph.derivations.progress import Progress, put_progress, read_progress
 from twinframe.graph.derivations.reading import read_order
@@ -28,8 +29,8 @@ from twinframe.model.clock import render_update_time
 from twinframe.query.algebra import LabelName
 from twinframe.storage.base import GraphSession, GraphTransaction
 
-AT_ONCE: Final = 200
-"""Twins whose values are computed, and written, together."""
+_MOST_RESTS: Final = 8
+"""What times out again and again has a ninth of the time."""
 _FILL_IDS: Final = 20_000
 _FEW_ROWS: Final = 64
 """Rows of the outbox that are read on the event loop: 10 us each."""
@@ -58,7 +59,8 @@ class Kept:
     """A derivation that is followed: the twins to be computed, since when, and what was stored.
 
     `context` is that of its writes. `waiting` are ids of a fill that were read and not yet
-    computed. `is_stored` is False while the progress has moved on since it was stored.
+    computed. `is_stored` is False while the progress has moved on since it was stored. `at_once`
+    twins are tried together, after so many `timeouts` in a row not before `rests_until`.
     """
 
     understood: Understood
@@ -70,11 +72,19 @@ class Kept:
     since: float = 0.0
     waiting: deque[str] = field(default_factory=deque)
     is_stored: bool = True
+    at_once: int = AT_ONCE
+    timeouts: int = 0
+    rests_until: float = 0.0
 
     @property
     def derivation(self) -> Derivation:
         """Its definition."""
         return self.understood.derivation
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether there are values to be computed, now or later."""
+        return bool(self.dirty) or self.progress.fill is not None
 
     @property
     def missing(self) -> int:
@@ -85,7 +95,7 @@ class Kept:
     @property
     def due(self) -> float:
         """When the values are to be computed, if there are any."""
-        return self.since + self.settle_seconds
+        return max(self.since + self.settle_seconds, self.rests_until)
 
 
 class _Own(NamedTuple):
@@ -153,7 +163,7 @@ class Keeper:
                     return True
                 has_settled = await self._settle()
                 has_worked = await self._fill() or has_settled
-                if has_read or has_worked or any(one.dirty for one in self.kept):
+                if has_read or has_worked or any(one.is_waited_for for one in self.kept):
                     idle_since = loop.time()
                 elif self._is_over(loop.time() - idle_since):
                     await self._flush()
@@ -320,13 +330,15 @@ class Keeper:
         for one in self.kept:
             if not one.dirty or loop.time() < one.due:
                 continue
-            ids, one.dirty = [*one.dirty], {}
-            position, time = self._position, self._time
-            for start in range(0, len(ids), AT_ONCE):
-                progress = one.progress
-                if start + AT_ONCE >= len(ids):
+            ids, one.dirty = deque(one.dirty), {}
+            position, time, is_late = self._position, self._time, False
+            while ids and not is_late:  # then others go first
+                attempt = await self._compute(one, ids)
+                is_late, progress = attempt.is_late, one.progress
+                if not ids:
                     progress = replace(progress, position=position, time=time)
-                await self._update(one, ids[start : start + AT_ONCE], progress)
+                await self._write(one, attempt.values, progress)
+            one.dirty = dict.fromkeys(ids)
             has_worked = True
             if await self._read_changes() is None:
                 raise DefinitionChanged
@@ -334,7 +346,9 @@ class Keeper:
 
     async def _fill(self) -> bool:
         """Compute some of the twins of the first derivation of which not all are."""
-        one = next((one for one in self.kept if one.progress.fill is not None), None)
+        now = asyncio.get_running_loop().time()
+        filling = (one for one in self.kept if one.progress.fill is not None)
+        one = next((one for one in filling if one.rests_until <= now), None)
         if one is None:
             return False
         after = one.progress.fill or ""
@@ -345,17 +359,35 @@ class Keeper:
             text = build_fill_text(one.derivation, _FILL_IDS)
             rows = await self._computing.run(text, {"after": after})
             one.waiting.extend(row["id"] for row in rows)
-        ids = [one.waiting.popleft() for _ in range(min(AT_ONCE, len(one.waiting)))]
-        progress = replace(
-            one.progress, fill=ids[-1] if ids else None, done=one.progress.done + len(ids)
-        )
         one.is_stored = False
-        await self._update(one, ids, progress)
+        if not one.waiting:
+            one.progress = replace(one.progress, fill=None)
+            return True
+        attempt = await self._compute(one, one.waiting)
+        fill = attempt.done[-1] if attempt.done else one.progress.fill
+        progress = replace(one.progress, fill=fill, done=one.progress.done + len(attempt.done))
+        await self._write(one, attempt.values, progress)
         return True
 
-    async def _update(self, one: Kept, ids: Sequence[str], progress: Progress) -> None:
-        """Compute values, and write those that changed."""
-        values = await self._computing.compute(one.text, ids) if ids else []
+    async def _compute(self, one: Kept, ids: deque[str]) -> Attempt:
+        """Compute the first values, and remove their twins from `ids`.
+
+        After a timeout the derivation rests as long, and longer after several in a row: one whose
+        values never end leaves the time to others.
+        """
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        attempt = await self._computing.compute(one.text, [*islice(ids, AT_ONCE)], one.at_once)
+        now = loop.time()
+        for _ in attempt.done:
+            ids.popleft()
+        one.at_once = attempt.at_once
+        one.timeouts = min(one.timeouts + 1, _MOST_RESTS) if attempt.is_late else 0
+        one.rests_until = now + one.timeouts * (now - start)
+        return attempt
+
+    async def _write(self, one: Kept, values: Sequence[Computed], progress: Progress) -> None:
+        """Write the values that changed."""
         progress = replace(progress, computed=progress.computed + len(values))
         changed = [each for each in values if _is_news(each)]
         former = one.progress

@@ -23,6 +23,7 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.graph.derivations import keeper, writing
+from twinframe.graph.derivations.computing import Computing
 from twinframe.graph.events.rows import parse_row
 from twinframe.model.etags import parse_put_condition
 from twinframe.model.pages import PageRequest
@@ -396,6 +397,54 @@ def test_a_value_that_cannot_be_computed_is_null_and_counted(world: DerivedWorld
     patch(world, "b", "/parts", 1)
     world.settle()
     assert [read(world, one).get("ratio") for one in "abc"] == [None, 8, 2]
+
+
+def test_a_derivation_whose_values_never_end_leaves_their_turn_to_others(
+    world: DerivedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"a{number:02}" for number in range(20)]
+    for twin_id in ids:
+        put(world, twin_id, AREA, own=2.0, size=1)
+    runs: list[int] = []
+    run = Computing.run
+
+    async def time_out(
+        self: Computing, text: str, parameters: Any, *, may_be_short: bool = False
+    ) -> Any:
+        asked = parameters.get("ids", [])
+        if "this.size" in text and asked:
+            runs.append(len(asked))
+            # The last one has an end.
+            if asked != ids[-1:]:
+                raise QueryTimeout("It takes too long.")
+        elif asked:
+            runs.append(0)
+        return await run(self, text, parameters, may_be_short=may_be_short)
+
+    monkeypatch.setattr(Computing, "run", time_out)
+    world.define("endless", model=AREA, property="parts", value="this.size + 1")
+    world.define("other", model=AREA, property="mean", value="this.own + 1")
+    world.settle()
+    # Each twin that times out does so once alone.
+    assert sorted(set(runs)) == [0, 1, 2, 5, 10, 20]
+    assert runs.count(1) == 20
+    assert [(read(world, one).get("parts"), read(world, one)["mean"]) for one in ids] == [
+        *[(None, 3.0)] * 19,
+        (2, 3.0),
+    ]
+    progress = find_state(world, "endless").progress
+    assert (progress.errors, progress.done, progress.error_twin) == (19, 20, ids[-2])
+    assert {find_state(world, one).name for one in ("endless", "other")} == {"current"}
+    # Followed changes take turns as well: one attempt, then the other derivation.
+    runs.clear()
+    for twin_id in ids[:3]:
+        patch(world, twin_id, "/size", 5)
+        patch(world, twin_id, "/own", 7.0)
+    world.settle()
+    assert runs.index(0) == 1
+    assert [read(world, one)["mean"] for one in ids[:3]] == [8.0] * 3
+    assert find_state(world, "endless").progress.errors == 22
+    assert find_state(world, "endless").name == "current"
 
 
 def test_a_value_that_the_property_does_not_take_is_null_and_counted(world: DerivedWorld) -> None:
