@@ -66,6 +66,11 @@ class PastSession(GraphSession):
         """The session of the present state."""
         return self._session
 
+    @property
+    def is_present(self) -> bool:
+        """Whether no later event exists, so that the present state is this one."""
+        return self._session.read_event_bounds()[1] == self._position
+
     # --- what is no part of the state -----------------------------------------------------------
 
     def snapshot(self, deadline: float | None = None) -> AbstractContextManager[None]:

@@ -4,7 +4,8 @@ Paging: a plan whose rows come in the order of a key continues after the last ke
 between pages neither repeat nor hide rows. The result of any other query that is longer than a page
 is written to a file once, while its first page is sent; all pages show the one snapshot.
 
-A query of an earlier state is run by the evaluator over a session that shows that state.
+A query of an earlier state is run by the evaluator over a session that shows that state, unless
+nothing has changed since.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelCache
 from twinframe.graph.context.paging import Continuation, PageSizes, TokenSigner
 from twinframe.graph.history.history import Asked, History, check_asked
+from twinframe.graph.history.past import PastSession
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.graph.queries.past_values import QueryPast
 from twinframe.graph.queries.plans import Found, Plan, QueryPlans
@@ -376,7 +378,9 @@ class Queries:
     ) -> _Answer:
         """Return the page by the engine's plan, or on `CannotRun` by the evaluator's."""
         position, watch = request.position, request.watch
-        plans = self._plans if position.state is None else self._past_plans
+        if isinstance(session, PastSession) and session.is_present:
+            session = session.present  # which engines can read; its snapshot is open
+        plans = self._past_plans if isinstance(session, PastSession) else self._plans
         session.watch_memory(self._context.memory.look)
         if self._series is not None:
             session.past = QueryPast(self._context, self._series, session)
@@ -401,7 +405,7 @@ class Queries:
     def _take_page(
         self, session: GraphSession, request: _Request, plan: Plan, publish: _Publish
     ) -> _Answer:
-        size, is_keyed = request.size, plan.execution.resumable
+        size, is_keyed = request.size, _is_keyed(request, plan)
         # PERF: all rows of a longer result are read for writing; only one page is fetched here.
         found = _run_plan(session, request, plan, size + 1 if is_keyed else None)
         rows, count = _take_rows(found, request)
@@ -511,6 +515,11 @@ def _run_plan(
     )
 
 
+def _is_keyed(request: _Request, plan: Plan) -> bool:
+    """Return whether the next page continues behind a key: not that of a state that may pass."""
+    return plan.execution.resumable and request.position.state is None
+
+
 def _build_answer(
     session: GraphSession, request: _Request, plan: Plan, rows: Sequence[JsonRow], count: int
 ) -> _Answer:
@@ -525,7 +534,7 @@ def _build_answer(
     if len(rows) > count:
         del bodies[count:]
         key = rows[count - 1][1]
-        if plan.execution.resumable and key is not None:
+        if _is_keyed(request, plan) and key is not None:
             following = replace(position, after=key)
     given = tuple(bodies)
     warnings = plan.warnings if position.after is None else ()

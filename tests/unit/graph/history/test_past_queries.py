@@ -21,6 +21,7 @@ from twinframe.errors import (
     TwinframeError,
     Unsupported,
 )
+from twinframe.graph.history.past import PastSession
 from twinframe.model.clock import render_update_time
 from twinframe.settings import QuerySettings, Settings
 from twinframe.settings.history import HistorySettings
@@ -185,6 +186,35 @@ def test_pages_of_an_earlier_state_go_on_in_it(world: World, by_clause: bool) ->
     assert rows == [b'{"name":"old%d"}' % at for at in range(6)]
 
 
+@pytest.mark.parametrize("world", ["memory", "sqlite"], indirect=True)
+def test_the_state_after_the_last_event_is_read_as_the_present_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scans: list[Any] = []
+    scan = PastSession.scan_nodes
+    monkeypatch.setattr(
+        PastSession, "scan_nodes", lambda self, labels: scans.append(labels) or scan(self, labels)
+    )
+    for at in range(5):
+        world.put(f"t{at}", name=f"old{at}")
+    position, _ = find_last(world)
+    queries = world.graph.queries
+    for text in (NAMES, "MATCH (n:Room) RETURN n.name AS name"):  # the other one has keys to go on
+        page = world.do(queries.run(text, as_of=position, page_size=2))
+        assert (len(page.rows), scans) == (2, [])
+        rows = list(page.rows)
+        world.put("t4", name="new")
+        while page.continuation_token is not None:
+            page = world.do(queries.run(None, {}, page.continuation_token))
+            rows += page.rows
+        assert sorted(rows) == [b'{"name":"old%d"}' % at for at in range(5)]
+        assert ask(world, text, position)[0] == sorted(rows)
+        assert scans
+        scans.clear()
+        world.put("t4", name="old4")
+        position, _ = find_last(world)
+
+
 def test_names_are_checked_against_the_models_of_then(world: World) -> None:
     _, warnings = ask(world, "MATCH (n:Room) RETURN n.nme AS x", 0)
     assert "No stored model knows the label 'Room'." in warnings
@@ -196,6 +226,7 @@ def test_limits_hold_for_earlier_states(world: World) -> None:
     for at in range(30):
         world.put(f"t{at}")
     position, _ = find_last(world)
+    world.put("t0", name="new")  # else it is the present state, which a store may read alone
     narrow = World(world.store, Settings(query=QuerySettings(max_rows=100)))
     text = "MATCH (a), (b) RETURN count(DISTINCT a.`$dtId` + b.`$dtId`) AS c"
     assert ask(narrow, text, position) == "LimitExceeded"
