@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import orjson
 
 from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord, TwinRecord
-from twinframe_storage_rdf.mapping import unpack_event
+from twinframe_storage_rdf.mapping import pack_event, unpack_event
 
 T = TypeVar("T")
 
@@ -141,7 +141,10 @@ def render_differences(differences: Differences) -> bytes:
                 [*key, None if body is None else body.decode()]
                 for key, body in differences.entries.items()
             ],
-            "events": [[at, _pack(event)] for at, event in differences.events.items()],
+            "events": [
+                [at, None if event is None else pack_event(event)]
+                for at, event in differences.events.items()
+            ],
         }
     )
 
@@ -165,7 +168,7 @@ def parse_differences(text: bytes) -> Differences:
 
 
 def _pack(
-    record: TwinRecord | RelationshipRecord | ModelRecord | OutboxEvent | None,
+    record: TwinRecord | RelationshipRecord | ModelRecord | None,
 ) -> list[object] | None:
     if record is None:
         return None

@@ -169,10 +169,7 @@ def build_event_triples(position: int, event: OutboxEvent) -> list[Triple]:
     NOTE: one that an earlier release stored has the same text again, or it could not be deleted.
     """
     iri = v.build_event_iri(position)
-    fields: list[Any] = [event.subject, event.body.decode()]
-    if event.kind is not None:
-        fields += event.kind, event.relationship_id
-    triples: list[Triple] = [(iri, v.EVENT, orjson.dumps(fields))]
+    triples: list[Triple] = [(iri, v.EVENT, orjson.dumps(pack_event(event)))]
     if event.replaced is not None:
         triples.append((iri, v.REPLACES, v.build_entity_iri(*event.replaced)))
     return triples
@@ -181,6 +178,12 @@ def build_event_triples(position: int, event: OutboxEvent) -> list[Triple]:
 def read_event(text: bytes) -> OutboxEvent:
     """Read the text of an event; one that an earlier release stored has no kind."""
     return unpack_event(cast("list[Any]", orjson.loads(text)))
+
+
+def pack_event(event: OutboxEvent) -> list[Any]:
+    """Return the fields of an event that are kept, for `unpack_event`."""
+    fields: list[Any] = [event.subject, event.body.decode()]
+    return fields if event.kind is None else [*fields, event.kind, event.relationship_id]
 
 
 def unpack_event(fields: Sequence[Any]) -> OutboxEvent:
