@@ -205,7 +205,7 @@ def test_a_service_that_is_killed_again_and_again_loses_no_message(
             server.kill()
             server.start()
             wire = Wire(server.port)
-            wait_until(lambda: count_connections() == kills + 1)  # noqa: B023  # called here
+            wait_until(lambda: count_connections() > kills)  # noqa: B023  # called here
         publisher.stopped.set()
         join(sending)
         for room in range(ROOMS):
@@ -218,7 +218,8 @@ def test_a_service_that_is_killed_again_and_again_loses_no_message(
         server.stop()
     log = server.log.read_text(encoding="utf-8")
     assert "Traceback" not in log
-    assert count_connections() == 4  # of two workers, one at a time has the source
+    # Of two workers, one at a time has the source; a frozen one may lose it to the other.
+    assert 4 <= count_connections() < 8
     data = {"Storage__Sqlite__Directory": str(tmp_path / "data")}
     ran = run_program(
         [sys.executable, "-m", "twinframe", "check", "--json"],

@@ -249,12 +249,19 @@ def test_workers_are_replaced_while_another_process_has_the_turn(service: Server
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="it finds workers in /proc")
 def test_a_frozen_worker_is_replaced(service: Server) -> None:
-    wait_until(lambda: len(list_workers(service)) == 2, "two workers")
+    # NOTE: gunicorn does not watch a worker before its first sign of life.
+    wait_until(lambda: has_started(service, list_workers(service)), "two workers that serve")
+    assert all([is_ready(service) for _ in range(20)])
     frozen = min(list_workers(service))
     os.kill(frozen, signal.SIGSTOP)
     wait_until(lambda: frozen not in list_workers(service), "the end of the frozen worker")
     wait_until(lambda: len(list_workers(service)) == 2 and is_ready(service), "its successor")
     assert send(service, "PUT", "/digitaltwins/c", json.dumps(counter(8)).encode())[0] == 200
+
+
+def has_started(service: Server, workers: set[int]) -> bool:
+    log = service.log.read_text(encoding="utf-8")
+    return len(workers) == 2 and all(f"Started server process [{one}]" in log for one in workers)
 
 
 def is_ready(service: Server) -> bool:

@@ -129,6 +129,8 @@ def drain_ranks(writes: Writes, ranks: Sequence[Rank]) -> None:
     rows = _list_rows(ranks)
     with writes.reading() as connection:
         drained = merge_columns(read_fresh(connection, rows[0], rows[-1]))
+    if not len(drained.times):  # another process has drained them since they were listed
+        raise Overtaken
     for group in _split_groups(drained):
         _write_group(writes, rows, group)
     with writes.transaction() as connection:

@@ -140,9 +140,10 @@ class Children:
         """
         with self._forking, self._still:
             told, telling = os.pipe()
+            parent = os.getpid()
             child = os.fork()
             if child == 0:
-                _be_child(self._most_bytes, [told, *self._own()], telling, answer)
+                _be_child(parent, self._most_bytes, [told, *self._own()], telling, answer)
             os.close(telling)
         try:
             return _watch(child, told, connection, deadline, self._crowd)
@@ -152,13 +153,15 @@ class Children:
 
 
 def _be_child(
-    most_bytes: int, others: list[int], telling: int, answer: Callable[[Report], None]
+    parent: int, most_bytes: int, others: list[int], telling: int, answer: Callable[[Report], None]
 ) -> None:
     code = 1
     try:
         gc.disable()  # pages that this process does not write are not copied
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:  # it was gone before the line above
+                os._exit(code)
         for handle in others:
             os.close(handle)
         os.nice(_NICE)
