@@ -251,7 +251,7 @@ def test_workers_are_replaced_while_another_process_has_the_turn(service: Server
 def test_a_frozen_worker_is_replaced(service: Server) -> None:
     # NOTE: gunicorn does not watch a worker before its first sign of life.
     wait_until(lambda: has_started(service, list_workers(service)), "two workers that serve")
-    assert all([is_ready(service) for _ in range(20)])
+    assert all(is_ready(service) for _ in range(20))
     frozen = min(list_workers(service))
     os.kill(frozen, signal.SIGSTOP)
     wait_until(lambda: frozen not in list_workers(service), "the end of the frozen worker")
