@@ -7,7 +7,7 @@ from typing import Final
 
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext, ServiceWrite
-from twinframe.storage.base import GraphSession, GraphTransaction, WriteFunction
+from twinframe.storage.base import GraphSession
 from twinframe.storage.indexes import IndexUpkeep
 
 _KEY: Final = "properties"
@@ -32,12 +32,4 @@ class IndexKind:
         del key
         runner = self._context.runner
         for function in await runner.scan(self._upkeep.plan_index_upkeep, _SECONDS):
-            await runner.write(ServiceWrite(_guard(lease, function)))
-
-
-def _guard(lease: Lease, function: WriteFunction[None]) -> WriteFunction[None]:
-    def apply(transaction: GraphTransaction) -> None:
-        lease.check(transaction)
-        function(transaction)
-
-    return apply
+            await runner.write(ServiceWrite(lease.guard(function)))

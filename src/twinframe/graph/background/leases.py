@@ -9,14 +9,16 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import orjson
 
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
 from twinframe.graph.context.context import GraphRunner, ServiceWrite
 from twinframe.runtime.leases import LeaseLost, LeaseState, LifeWatch
-from twinframe.storage.base import GraphSession, GraphTransaction
+from twinframe.storage.base import GraphSession, GraphTransaction, WriteFunction
+
+T = TypeVar("T")
 
 KIND: Final = "lease"
 
@@ -47,6 +49,15 @@ class Lease:
         if stored is None or not stored.is_held_by(self.fence, self.holder):
             raise LeaseLost(f"The work {self.name} was taken over by another worker.")
         return stored
+
+    def guard(self, function: WriteFunction[T]) -> WriteFunction[T]:
+        """Return the write function without effect, and with `LeaseLost`, once it is lost."""
+
+        def checked(transaction: GraphTransaction) -> T:
+            self.check(transaction)
+            return function(transaction)
+
+        return checked
 
 
 class LeaseManager(LifeWatch[_Stored]):

@@ -492,12 +492,7 @@ class RouteDelivery:
 
     async def _write(self, function: WriteFunction[T]) -> T:
         """Run a write function, without effect once another worker holds the lease."""
-
-        def checked(transaction: GraphTransaction) -> T:
-            self._lease.check(transaction)
-            return function(transaction)
-
-        return await self._context.write(checked)
+        return await self._context.write(self._lease.guard(function))
 
     def _build_filter(self, route: Route) -> Filter | None:
         """Return the route's filter; None, to send nothing, for one of a newer release."""

@@ -350,9 +350,4 @@ class TableDelivery:
 
     async def _write(self, function: WriteFunction[T]) -> T:
         """Run a write function, without effect once another worker holds the lease."""
-
-        def checked(transaction: GraphTransaction) -> T:
-            self._lease.check(transaction)
-            return function(transaction)
-
-        return await self._context.write(checked)
+        return await self._context.write(self._lease.guard(function))
