@@ -18,7 +18,10 @@ from tests.waiting import PATIENCE
 
 
 class Mosquitto:
-    """A broker on a free port, with further lines of its configuration."""
+    """A broker on a free port, with further lines of its configuration.
+
+    It lets everybody in, unless a line says otherwise.
+    """
 
     def __init__(self, folder: Path, *lines: str) -> None:
         program = shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -26,8 +29,10 @@ class Mosquitto:
             pytest.skip("needs Mosquitto: apt install mosquitto")
         self.port = free_port()
         config = folder / "mosquitto.conf"
-        own = (f"user {getpass.getuser()}", f"listener {self.port} 127.0.0.1")
-        config.write_text("\n".join([*own, "allow_anonymous true", *lines]) + "\n")
+        own = [f"user {getpass.getuser()}", f"listener {self.port} 127.0.0.1"]
+        if not any(line.startswith("allow_anonymous") for line in lines):
+            own.append("allow_anonymous true")
+        config.write_text("\n".join([*own, *lines]) + "\n")
         self._command = [program, "-c", str(config)]
         self._process: subprocess.Popen[bytes] | None = None
 

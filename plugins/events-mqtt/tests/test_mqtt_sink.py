@@ -100,7 +100,7 @@ def test_a_broker_that_died_is_connected_to_again(broker: Any) -> None:
         sink = build_sink(broker.port)
         await sink.open()
         await sink.send(build_message())
-        await asyncio.to_thread(broker.stop)
+        await asyncio.to_thread(broker.kill)
         with pytest.raises(DeliveryFailed):
             await sink.send(build_message(number=2))
         await asyncio.to_thread(broker.start)

@@ -171,7 +171,7 @@ def test_a_broker_that_dies_ends_the_waiting_and_one_that_is_away_is_named(broke
         await source.open(build_subscription())
         waiting = asyncio.create_task(source.receive(1))
         await asyncio.sleep(0)
-        await asyncio.to_thread(broker.stop)
+        await asyncio.to_thread(broker.kill)
         with pytest.raises(SourceFailed, match=r"127\.0\.0\.1 gives no messages"):
             await waiting
         await source.acknowledge([])
