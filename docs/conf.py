@@ -32,7 +32,8 @@ _SECTIONS = {
     "How to": "docs/how-to/*",
     "Reference": "docs/reference/*",
     "Plugins": "plugins/*/README",
-    "Background": "docs/architecture\ndocs/glossary\ndocs/benchmarks\ndocs/decisions/README",
+    "Background": "docs/architecture\ndocs/glossary\ndocs/benchmarks\ndocs/scale\n"
+    "docs/decisions/README",
     "Project": "CONTRIBUTING\nCHANGELOG",
 }
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.scale.paper import render_page
 from tests.e2e.sdk_operations import render_operations_page
 from tests.house.pages.commands import render_commands_page
 from tests.house.pages.cypher import render_cypher_page
@@ -29,6 +30,7 @@ from twinframe.query.evaluate.calls import SPECIAL
 from twinframe.query.evaluate.functions import FUNCTIONS as COMPUTED
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+SCALE = REFERENCE.parent / "scale.md"
 
 
 def _render_cypher_page() -> str:
@@ -41,7 +43,12 @@ def _render_prices_page() -> str:
     return render_prices_page(build_offers(types), sorted(each.name for each in types))
 
 
+def _render_scale_page() -> str:
+    return render_page(SCALE.read_text(encoding="utf-8"))
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "../scale.md": _render_scale_page,
     "commands.md": render_commands_page,
     "control-routes.md": render_control_routes_page,
     "cypher.md": _render_cypher_page,
