@@ -14,6 +14,8 @@ from typing import Final
 
 import pytest
 
+from tests.postgres.server import HOW_TO_GET_IT, build_prefix, share_server
+
 _CHOSEN: Final = os.environ.get("TWINFRAME_STORAGES")
 
 
@@ -37,10 +39,21 @@ def build_rdflib_environment(folder: Path) -> Mapping[str, str]:
     return {"Storage__Provider": "rdf", "Storage__Rdf__Engine": "rdflib"}
 
 
+def build_postgres_environment(folder: Path) -> Mapping[str, str]:
+    """Graphs in schemas of a PostgreSQL server of this process."""
+    return {
+        "Storage__Provider": "postgres",
+        "Storage__Postgres__Url": share_server(),
+        "Storage__Postgres__Schema": build_prefix(folder),
+        "Storage__Postgres__Directory": str(folder / "postgres"),
+    }
+
+
 SERVED: Final[Mapping[str, Callable[[Path], Mapping[str, str]]]] = {
     "sqlite": build_sqlite_environment,
     "oxigraph": build_oxigraph_environment,
     "rdflib": build_rdflib_environment,
+    "postgres": build_postgres_environment,
 }
 """The environment of a service that has its data below a folder, by storage."""
 
@@ -55,6 +68,8 @@ def choose(*usual: str) -> list[str]:
 
 def require(storage: str) -> None:
     """Skip the test when the storage is not installed."""
+    if storage == "postgres" and find_spec("twinframe_storage_postgres") is None:
+        pytest.skip(HOW_TO_GET_IT)
     needed = {"oxigraph": "pyoxigraph", "rdflib": "rdflib"}.get(storage)
     if needed and (find_spec("twinframe_storage_rdf") is None or find_spec(needed) is None):
         pytest.skip("needs the RDF storage: pip install twinframe-storage-rdf")

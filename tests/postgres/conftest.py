@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.postgres.server import serve
+from tests.postgres.server import share_server
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
+def postgres() -> str:
     """The connection string of a server; skips where none can be started."""
-    with serve() as address:
-        yield address
+    return share_server()

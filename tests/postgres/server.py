@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import importlib.util
 import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,6 +48,23 @@ def serve() -> Iterator[str]:
             _run([*control, "--mode=immediate", "stop"], home)
     finally:
         shutil.rmtree(home)
+
+
+@cache
+def share_server() -> str:
+    """Return the connection string of the one server of this process, which stops at its end.
+
+    Skips the test where none can be started.
+    """
+    with ExitStack() as stack:
+        address = stack.enter_context(serve())
+        atexit.register(stack.pop_all().close)
+    return address
+
+
+def build_prefix(place: Path) -> str:
+    """Build the beginning of the names of schemas for graphs that would have their files there."""
+    return f"t{hashlib.sha256(str(place).encode()).hexdigest()[:20]}"
 
 
 def _find_user() -> str | None:

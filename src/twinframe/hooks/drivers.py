@@ -37,7 +37,12 @@ STORAGE = Seam(
     "twinframe.storage",
     "storage",
     "twinframe_graph_store",
-    {"sqlite": "twinframe-storage-sqlite", "rdf": "twinframe-storage-rdf", "memory": "twinframe"},
+    {
+        "sqlite": "twinframe-storage-sqlite",
+        "postgres": "twinframe-storage-postgres",
+        "rdf": "twinframe-storage-rdf",
+        "memory": "twinframe",
+    },
 )
 PERMISSION_PROVIDER = Seam(
     "twinframe.permission_provider",

@@ -1,0 +1,174 @@
+"""The changes of a batch of writes that are not sent yet, and the statements that send them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from twinframe.storage.base import OutboxEvent, RelationshipRecord, TwinRecord
+from twinframe_storage_postgres.facts import Facts
+from twinframe_storage_postgres.spelling import has_odd_text, render_members
+from twinframe_storage_postgres.statements import Statement
+
+_PUT_TWINS: Final = """
+WITH put AS (
+  SELECT * FROM unnest(%b::text[], %b::bigint[], %b::text[], %b::text[], %b::text[])
+    p (dt_id, model, etag, document, members)),
+old AS (
+  SELECT count(*) AS twins, coalesce(sum(octet_length(t.document)), 0) AS size
+  FROM put JOIN @twin t ON t.dt_id = put.dt_id),
+done AS (
+  INSERT INTO @twin (dt_id, model, etag, document, members)
+  SELECT dt_id, model, etag, document, coalesce(members, document)::jsonb FROM put
+  ON CONFLICT (dt_id) DO UPDATE SET
+    model = excluded.model, etag = excluded.etag, document = excluded.document,
+    members = excluded.members)
+UPDATE @graph SET twins = graph.twins + %s - old.twins, content = content + %s - old.size,
+  odd_texts = odd_texts OR %s
+FROM old RETURNING graph.twins, content"""
+_PUT_RELATIONSHIPS: Final = """
+WITH put AS (
+  SELECT s.id AS source, p.id, p.name, t.id AS target, p.etag, p.document, p.members
+  FROM unnest(%b::text[], %b::text[], %b::text[], %b::text[], %b::text[], %b::text[], %b::text[])
+    p (source, id, name, target, etag, document, members)
+  JOIN @twin s ON s.dt_id = p.source JOIN @twin t ON t.dt_id = p.target),
+old AS (
+  SELECT coalesce(sum(octet_length(r.document)), 0) AS size
+  FROM put JOIN @relationship r ON r.source = put.source AND r.relationship_id = put.id),
+done AS (
+  INSERT INTO @relationship (source, relationship_id, name, target, etag, document, members)
+  SELECT source, id, name, target, etag, document, coalesce(members, document)::jsonb FROM put
+  ON CONFLICT (source, relationship_id) DO UPDATE SET
+    name = excluded.name, target = excluded.target, etag = excluded.etag,
+    document = excluded.document, members = excluded.members)
+UPDATE @graph SET content = content + %s - old.size, odd_texts = odd_texts OR %s
+FROM old RETURNING twins, content"""
+_PUT_ENTRIES: Final = """
+INSERT INTO @entry (kind, key, body)
+SELECT * FROM unnest(%b::text[], %b::text[], %b::bytea[])
+ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"""
+_DELETE_ENTRIES: Final = """
+DELETE FROM @entry e USING unnest(%b::text[], %b::text[]) d (kind, key)
+WHERE e.kind = d.kind AND e.key = d.key"""
+_APPEND: Final = """
+WITH done AS (
+  INSERT INTO @event (position, subject, body, kind, relationship, moment, target)
+  SELECT %s + place, subject, body, nullif(kind, -1), relationship, moment, nullif(target, '')
+  FROM unnest(%b::text[], %b::bytea[], %b::bigint[], %b::text[], %b::bigint[], %b::text[])
+    WITH ORDINALITY e (subject, body, kind, relationship, moment, target, place))
+UPDATE @graph SET last_position = %s, last_moment = %s"""
+
+Mark = tuple[int, int, int, int, int, bool]
+
+
+class Draft:
+    """What a batch puts, the newest of each; `undo` takes back what came after a `mark`.
+
+    `added` and `grown` are by how many twins and bytes it makes the graph larger, if `is_counted`.
+    """
+
+    def __init__(self) -> None:
+        self.twins: dict[str, TwinRecord] = {}
+        self.relationships: dict[tuple[str, str], RelationshipRecord] = {}
+        self.entries: dict[tuple[str, str], bytes | None] = {}
+        self.events: list[OutboxEvent] = []
+        self._before: list[tuple[dict[Any, Any], Any, Any, bool]] = []
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        for each in (self.twins, self.relationships, self.entries, self.events, self._before):
+            each.clear()
+        self.size = self.added = self.grown = 0
+        self.is_counted = True
+
+    def is_empty(self) -> bool:
+        """Whether nothing is to be sent."""
+        return not (self.twins or self.relationships or self.entries or self.events)
+
+    def mark(self) -> Mark:
+        """Return what `undo` needs."""
+        counts = self.size, self.added, self.grown, self.is_counted
+        return len(self._before), len(self.events), *counts
+
+    def put(self, among: dict[Any, Any], key: Any, value: Any) -> None:
+        """Set an item of one of the maps of this batch so that it can be taken back."""
+        self._before.append((among, key, among.get(key), key in among))
+        among[key] = value
+
+    def undo(self, mark: Mark) -> None:
+        """Take back all that was put after the mark."""
+        count, events, self.size, self.added, self.grown, self.is_counted = mark
+        while len(self._before) > count:
+            among, key, value, was_there = self._before.pop()
+            if was_there:
+                among[key] = value
+            else:
+                del among[key]
+        del self.events[events:]
+
+    def build_statements(self, facts: Facts, rows: dict[str, int]) -> Iterator[Statement]:
+        """Build the statements that make the changes; `rows` are those of the interfaces."""
+        if self.twins:
+            yield _PUT_TWINS, _bind_twins([*self.twins.values()], rows)
+        if self.relationships:
+            yield _PUT_RELATIONSHIPS, _bind_relationships([*self.relationships.values()])
+        kept = [(*key, body) for key, body in self.entries.items() if body is not None]
+        if kept:
+            yield _PUT_ENTRIES, [*map(list, zip(*kept, strict=True))]
+        gone = [key for key, body in self.entries.items() if body is None]
+        if gone:
+            yield _DELETE_ENTRIES, [*map(list, zip(*gone, strict=True))]
+        if self.events:
+            yield _APPEND, _bind_events(self.events, facts)
+
+
+def _bind_twins(twins: list[TwinRecord], rows: dict[str, int]) -> list[Any]:
+    return [
+        [each.twin_id for each in twins],
+        [rows[each.model_id] for each in twins],
+        [each.etag for each in twins],
+        *(documents := _build_documents(twins))[:2],
+        len(twins),
+        *documents[2:],
+    ]
+
+
+def _bind_relationships(relationships: list[RelationshipRecord]) -> list[Any]:
+    return [
+        [each.source_id for each in relationships],
+        [each.relationship_id for each in relationships],
+        [each.name for each in relationships],
+        [each.target_id for each in relationships],
+        [each.etag for each in relationships],
+        *_build_documents(relationships),
+    ]
+
+
+def _build_documents(records: Sequence[TwinRecord | RelationshipRecord]) -> tuple[Any, ...]:
+    """Build the columns of documents; their bytes; and whether there are odd texts.
+
+    PERF: members are sent only where they are spelled differently.
+    """
+    texts = [each.body.decode() for each in records]
+    members = [None if (spelled := render_members(text)) is text else spelled for text in texts]
+    odd = any(map(has_odd_text, texts))
+    return texts, members, sum(len(each.body) for each in records), odd
+
+
+def _bind_events(events: list[OutboxEvent], facts: Facts) -> list[Any]:
+    moments, moment = [], facts.last_moment
+    for event in events:
+        moment = max(moment, event.moment)
+        moments.append(moment)
+    return [
+        facts.last_position,
+        [each.subject for each in events],
+        [each.body for each in events],
+        [-1 if each.kind is None else int(each.kind) for each in events],
+        [each.relationship_id for each in events],
+        moments,
+        [each.target_id for each in events],
+        facts.last_position + len(events),
+        moment,
+    ]

@@ -1,0 +1,91 @@
+"""Maps errors of PostgreSQL and of the connection to errors of the service."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import psycopg
+from psycopg import errors as pg
+
+from twinframe.errors import (
+    InvalidArgument,
+    LimitExceeded,
+    QueryTimeout,
+    StorageBusy,
+    StorageDamaged,
+    StorageError,
+    StorageFull,
+    TwinframeError,
+)
+
+EngineError = (psycopg.Error, UnicodeEncodeError, OverflowError)
+"""What psycopg raises for statements and their values."""
+
+_AWAY: Final = ("08", "57P")
+"""Classes of SQLSTATE: a connection that failed, a server that stops or starts."""
+LATE: Final = "The query ran longer than it may (Query__Timeout) and was stopped."
+
+
+def is_repeatable(error: BaseException | None) -> bool:
+    """Return whether a transaction that failed so may succeed when it is run again."""
+    return isinstance(error, pg.SerializationFailure | pg.DeadlockDetected)
+
+
+def is_lost(error: BaseException | None) -> bool:
+    """Return whether the connection failed, or the server ended it."""
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
+
+
+def build_error(error: BaseException) -> TwinframeError:
+    """Build the service's error for an `EngineError`."""
+    found = _build_known(error)
+    if found is not None:
+        return found
+    if is_lost(error):
+        return StorageBusy(f"The PostgreSQL server is away: {_read_line(error)}.")
+    return StorageError(f"PostgreSQL failed: {type(error).__name__}: {_read_line(error)}.")
+
+
+def _build_known(error: BaseException) -> TwinframeError | None:
+    match error:
+        case pg.LockNotAvailable():
+            return StorageBusy(
+                "Another writer was not done in time (Storage__Postgres__TurnTimeout); nothing was "
+                "changed, try again."
+            )
+        case pg.SerializationFailure() | pg.DeadlockDetected():
+            return StorageBusy(f"The server ended what collided with others: {_read_line(error)}.")
+        case pg.QueryCanceled():
+            return QueryTimeout(LATE)
+        case pg.DiskFull():
+            return StorageFull(
+                "No space is left on the PostgreSQL server; nothing was changed, reads go on."
+            )
+        case pg.TooManyConnections() | pg.OutOfMemory() | pg.ReadOnlySqlTransaction():
+            return StorageBusy(f"The PostgreSQL server cannot do this now: {_read_line(error)}.")
+        case pg.DataCorrupted() | pg.IndexCorrupted():
+            return StorageDamaged(
+                f"The PostgreSQL server found damage: {_read_line(error)}. Restore a backup."
+            )
+        case pg.ProgramLimitExceeded():
+            return LimitExceeded(
+                f"An id is longer than PostgreSQL can index, or a value too large: "
+                f"{_read_line(error)}."
+            )
+        case pg.UndefinedTable() | pg.InvalidSchemaName():
+            return StorageError("The graph is no longer in the database: it was removed.")
+        case UnicodeEncodeError():
+            return InvalidArgument("A text holds a lone surrogate, which is no Unicode character.")
+        case OverflowError() | pg.NumericValueOutOfRange():
+            return InvalidArgument("An integer lies outside of the 64-bit range.")
+        case psycopg.DataError() if error.sqlstate is None:
+            return InvalidArgument(f"A value that PostgreSQL does not store: {_read_line(error)}.")
+    return None
+
+
+def _read_line(error: BaseException) -> str:
+    """Return the first line of the message, without its full stop."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__

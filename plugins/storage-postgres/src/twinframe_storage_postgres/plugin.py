@@ -1,0 +1,31 @@
+"""The entry point of this distribution: the hooks by which the service uses PostgreSQL storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twinframe import hookimpl
+from twinframe.runtime.diagnosis.findings import Finding
+from twinframe.settings import Section
+from twinframe.storage.base import GraphStore
+from twinframe_storage_postgres.findings import list_findings
+from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.store import PostgresGraphStore
+
+
+@hookimpl
+def twinframe_settings() -> type[Section]:
+    """The section `Storage__Postgres`."""
+    return PostgresSettings
+
+
+@hookimpl
+def twinframe_findings(settings: Section) -> Sequence[Finding]:
+    """Check the server, the rights and what it promises."""
+    return list_findings(settings) if isinstance(settings, PostgresSettings) else ()
+
+
+@hookimpl
+def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
+    """Build the graph's store, without a connection."""
+    return PostgresGraphStore(settings, graph) if isinstance(settings, PostgresSettings) else None

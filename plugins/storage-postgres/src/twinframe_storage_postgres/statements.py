@@ -1,0 +1,334 @@
+"""Runs statements on one graph for one thread at a time: alone, or in a snapshot with a deadline.
+
+Names of tables in statements of this distribution begin with `@`, which stands for the schema.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import Any, Final, NoReturn, TypeAlias
+
+import psycopg
+
+from twinframe.errors import QueryTimeout, TwinframeError
+from twinframe_storage_postgres.connections import Connection, Connections
+from twinframe_storage_postgres.errors import LATE, EngineError, build_error, is_lost
+
+Row: TypeAlias = tuple[Any, ...]
+Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
+Statement: TypeAlias = tuple[str, Bindings]
+Translate: TypeAlias = Callable[[psycopg.Error], TwinframeError | None]
+
+_BEGIN: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_LIMIT: Final = "SELECT set_config('statement_timeout', %s, true)"
+_FREE: Final = (
+    "SELECT set_config('search_path', %s, true), set_config('enable_seqscan', 'on', true), "
+    "set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true), "
+    "set_config('cursor_tuple_fraction', '1', true)"
+)
+"""Lets statements of the compiler, and those over all rows, be planned as the server finds best."""
+_GUARD: Final = "SAVEPOINT compiled"
+_UNGUARD: Final = "RELEASE SAVEPOINT compiled"
+_TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT compiled"
+_FEW_MS: Final = 50
+_FIRST_ROWS: Final = 64
+_MOST_ROWS: Final = 1024
+_SMALL_ROW: Final = 4096
+_BYTES_PER_LOOK: Final = 4 * 1024 * 1024
+
+
+@lru_cache(maxsize=100_000)
+def qualify(sql: str, schema: str) -> str:
+    """Return the statement for this schema."""
+    return sql.replace("@", f'"{schema}".')
+
+
+def _look_away() -> None:
+    """Do nothing: the default when memory is not watched."""
+
+
+class StatementRunner:
+    """Statements outside of a snapshot use any connection, and see the newest state.
+
+    Those inside share one, which is taken with the first of them; that makes the snapshot, too.
+    """
+
+    def __init__(self, connections: Connections, schema: str) -> None:
+        self.schema = schema
+        self._connections = connections
+        self._connection: Connection | None = None
+        self._depth = 0
+        self._deadline: float | None = None
+        self._limit_ms = 0
+        self._is_free = False
+        self._cancelled = False
+        self._running: Connection | None = None
+        self._cancelling = threading.Lock()
+        self._cursors = 0
+        self._look: Callable[[], None] = _look_away
+        self._read = 0
+
+    # --- memory and time ------------------------------------------------------------------------
+
+    def watch_memory(self, look: Callable[[], None]) -> None:
+        """Call `look` after each 4 MiB that are read."""
+        self._look = look
+
+    def count_read(self, size: int) -> None:
+        """Count bytes of documents that become values."""
+        self._read += size
+        if self._read > _BYTES_PER_LOOK:
+            self._read = 0
+            self.check_deadline()
+            self._look()
+
+    def interrupt(self) -> None:
+        """Stop the statement of this snapshot on the server, from any thread."""
+        with self._cancelling:
+            self._cancelled = True
+            if self._running is not None:
+                with suppress(psycopg.Error):
+                    self._running.cancel_safe(timeout=2.0)
+
+    def check_deadline(self) -> None:
+        """Raise `QueryTimeout` after the deadline, or when it was interrupted."""
+        if self._depth and self._is_over():
+            raise QueryTimeout(LATE)
+
+    def _is_over(self) -> bool:
+        late = self._deadline is not None and time.monotonic() >= self._deadline
+        return late or self._cancelled
+
+    @contextmanager
+    def snapshot(self, deadline: float | None = None) -> Iterator[None]:
+        """Show one state to all reads inside; an inner snapshot shows the outer one's."""
+        if self._depth:
+            outer = self._deadline
+            if deadline is not None:
+                self._deadline = deadline if outer is None else min(deadline, outer)
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._deadline = outer
+                self._depth -= 1
+            return
+        self._deadline, self._cancelled, self._depth = deadline, False, 1
+        try:
+            yield
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        connection, self._connection = self._connection, None
+        self._deadline, self._depth = None, 0
+        self._limit_ms, self._is_free = 0, False
+        if connection is None:
+            return
+        if self._cancelled:
+            # NOTE: the server may act on the request late, in the next statement of another.
+            connection.close()
+        else:
+            with suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+        self._connections.give(connection)
+
+    # --- statements of this distribution --------------------------------------------------------
+
+    def read_all(self, sql: str, bindings: Bindings = ()) -> list[Row]:
+        """All rows."""
+        return self._run([(qualify(sql, self.schema), bindings)])[-1]
+
+    def read_one(self, sql: str, bindings: Bindings = ()) -> Any:
+        """Return the only value, the only row as a tuple, or None, of at most one row."""
+        rows = self.read_all(sql, bindings)
+        if not rows:
+            return None
+        row = rows[0]
+        return row[0] if len(row) == 1 else row
+
+    def iterate(self, sql: str, bindings: Bindings = ()) -> Iterator[Row]:
+        """Yield the rows as the server finds them; other statements may run in between.
+
+        Outside of a snapshot all of them are read at once.
+        """
+        if not self._depth:
+            yield from self.read_all(sql, bindings)
+            return
+        self._cursors += 1
+        name, size, rows = f"rows{self._cursors}", _FIRST_ROWS, 0
+        declare = f"DECLARE {name} NO SCROLL CURSOR FOR {qualify(sql, self.schema)}"
+        some = self._run(
+            [*self._free(), (declare, bindings), (f"FETCH {size} FROM {name}", ())], once=True
+        )[-1]
+        try:
+            while some:
+                yield from some
+                rows = len(some)
+                if rows < size:
+                    break
+                is_small = all(len(cell) <= _SMALL_ROW for cell in some[-1] if _is_sized(cell))
+                size = _MOST_ROWS if is_small else _FIRST_ROWS
+                some = self._run([(f"FETCH {size} FROM {name}", ())], once=True)[-1]
+        finally:
+            if self._connection is not None and not self._cancelled:
+                with suppress(TwinframeError):
+                    self._run([(f"CLOSE {name}", ())], once=True)
+
+    # --- statements of the compiler -------------------------------------------------------------
+
+    def select(self, sql: str, bindings: Bindings, translate: Translate) -> list[Row]:
+        """Rows of a statement whose tables are not qualified, in a snapshot.
+
+        The results are those of the text format. An error is what `translate` makes of it, where
+        that is something; the snapshot can be read on after it.
+        """
+        if not self._depth:
+            with self.snapshot():
+                return self.select(sql, bindings, translate)
+        statements = [*self._free(), (_GUARD, ()), (sql, bindings), (_UNGUARD, ())]
+        try:
+            found = self._send(statements, once=True, binary=False)
+        except psycopg.Error as error:
+            known = translate(error)
+            if known is None:
+                self._fail(error)
+            self._take_back()
+            raise known from error
+        return found[-2]
+
+    def _take_back(self) -> None:
+        """Go on in the snapshot after an error."""
+        if self._connection is not None and not self._connection.closed:
+            with suppress(psycopg.Error):
+                self._connection.execute(_TAKE_BACK)
+
+    def _free(self) -> list[Statement]:
+        if self._is_free:
+            return []
+        self._is_free = True
+        return [(_FREE, (f'"{self.schema}"',))]
+
+    # --- on the wire ----------------------------------------------------------------------------
+
+    def _run(self, statements: Sequence[Statement], *, once: bool = False) -> list[list[Row]]:
+        """The rows of each statement, in one trip. Raises errors of the service."""
+        try:
+            return self._send(statements, once=once)
+        except EngineError as error:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> NoReturn:
+        if self._depth and self._cancelled and isinstance(error, psycopg.Error):
+            raise QueryTimeout(LATE) from error
+        raise build_error(error) from error
+
+    def _send(
+        self, statements: Sequence[Statement], *, once: bool, binary: bool = True
+    ) -> list[list[Row]]:
+        """The same, with errors of psycopg. `once`: the statement will hardly come again."""
+        if not self._depth:
+            return self._connections.run(
+                lambda connection: send(connection, statements, once=once, binary=binary)
+            )
+        self.check_deadline()
+        if self._connection is not None:
+            with self._watched(self._connection):
+                limited = [*self._limit(), *statements]
+                found = send(self._connection, limited, once=once, binary=binary)
+                return found[len(limited) - len(statements) :]
+        opening = self._open_statements()
+
+        def begin(connection: Connection) -> list[list[Row]]:
+            with self._watched(connection):
+                return send(connection, [*opening, *statements], once=once, binary=binary)
+
+        self._connection, found = self._begin(begin)
+        self._note_opening(found[: len(opening)])
+        return found[len(opening) :]
+
+    def _begin(
+        self, begin: Callable[[Connection], list[list[Row]]]
+    ) -> tuple[Connection, list[list[Row]]]:
+        """Run the first statements of a snapshot on a connection that is kept."""
+        while True:
+            connection, is_new = self._connections.take()
+            try:
+                return connection, begin(connection)
+            except BaseException as error:
+                if isinstance(error, EngineError) and not is_lost(error):
+                    self._connection = connection  # `_end` gives it back
+                    raise
+                connection.close()
+                self._connections.give(connection)
+                if is_new or not is_lost(error):
+                    raise
+
+    def _note_opening(self, found: list[list[Row]]) -> None:
+        """Take note of the rows of `_open_statements`."""
+
+    def _open_statements(self) -> list[Statement]:
+        return [(_BEGIN, ()), *self._limit()]
+
+    def _limit(self) -> list[Statement]:
+        """Let the server end the statement at the deadline, if it is not told so already."""
+        if self._deadline is None:
+            return []
+        left = max(int((self._deadline - time.monotonic()) * 1000), 1)
+        if self._limit_ms and left > self._limit_ms - _FEW_MS:
+            return []
+        self._limit_ms = left
+        return [(_LIMIT, (str(left),))]
+
+    @contextmanager
+    def _watched(self, connection: Connection) -> Iterator[None]:
+        """Let `interrupt` find the connection while a statement runs on it."""
+        with self._cancelling:
+            if self._cancelled:
+                raise QueryTimeout(LATE)
+            self._running = connection
+        try:
+            yield
+        finally:
+            with self._cancelling:
+                self._running = None
+
+
+def send(
+    connection: Connection,
+    statements: Sequence[Statement],
+    *,
+    once: bool = False,
+    binary: bool = True,
+) -> list[list[Row]]:
+    """Run the statements in order, in one trip; return the rows of each."""
+    prepare = False if once else connection.prepare_threshold is not None
+    if len(statements) == 1:
+        sql, bindings = statements[0]
+        return [_read(_execute(connection, sql, bindings, prepare, binary))]
+    with connection.pipeline():
+        cursors = [
+            _execute(connection, sql, bindings, prepare, binary) for sql, bindings in statements
+        ]
+    return [_read(cursor) for cursor in cursors]
+
+
+def _execute(
+    connection: Connection, sql: str, bindings: Bindings, prepare: bool, binary: bool
+) -> psycopg.Cursor[Row]:
+    cursor = connection.cursor(binary=binary)
+    # NOTE: the texts are constants of this distribution, and those that the compiler made.
+    cursor.execute(sql, bindings or None, prepare=prepare)
+    return cursor
+
+
+def _read(cursor: psycopg.Cursor[Row]) -> list[Row]:
+    return cursor.fetchall() if cursor.description is not None else []
+
+
+def _is_sized(cell: object) -> bool:
+    return isinstance(cell, bytes | str)

@@ -1,0 +1,183 @@
+"""The graph store in one schema of a PostgreSQL database: opening, sessions and writing."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import psycopg
+from psycopg import errors as pg
+
+from twinframe.errors import StorageError, StorageUnanswered, TwinframeError
+from twinframe.runtime.backoff import Backoff
+from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, WriteFunction
+from twinframe_storage_postgres.commit import Outcomes, TransactionFailed, run_batch
+from twinframe_storage_postgres.connections import (
+    Connection,
+    Connections,
+    release_connections,
+    share_connections,
+)
+from twinframe_storage_postgres.errors import EngineError, build_error, is_lost, is_repeatable
+from twinframe_storage_postgres.facts import LOCK, InterfaceNames
+from twinframe_storage_postgres.names import build_graph_schema
+from twinframe_storage_postgres.opening import open_graph, remove_graph
+from twinframe_storage_postgres.session import PostgresSession
+from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.statements import qualify
+from twinframe_storage_postgres.transaction import PostgresTransaction
+from twinframe_storage_postgres.verify import verify_graph
+
+_ATTEMPTS: Final = 5
+_PAUSES: Final = Backoff(0.005, 0.2, spread=1)
+_DOUBTS: Final = Backoff(0.1, 1.0)
+_BATCH: Final = "SELECT batch FROM @writer WHERE id = %s"
+_FORGET_WRITERS: Final = "DELETE FROM @writer WHERE moment < now() - interval '7 days'"
+
+
+class PostgresGraphStore(GraphStore):
+    """The graph named `graph`, shared by any number of processes on any number of machines."""
+
+    traits = StoreTraits(
+        point_reads=Placement.POOL, largest_batch=128, point_read_threads=8, followed=True
+    )
+
+    def __init__(self, settings: PostgresSettings, graph: str) -> None:
+        self.settings = settings
+        self.schema = build_graph_schema(settings.schema_, graph)
+        self.scratch = Path(settings.directory) / f"{self.schema}.results"
+        self._connections: Connections | None = None
+        self._writing = threading.Lock()
+        self._names: InterfaceNames | None = None
+        self._writer = uuid.uuid4().hex
+        self._batch = 0
+
+    def open(self) -> None:
+        """Create or migrate the tables; any number of processes may do so at once.
+
+        Raises `ConfigurationError` for a server or tables that cannot be used; `StorageError`.
+        """
+        connections = share_connections(self.settings)
+        try:
+            open_graph(connections, self.schema)
+        except EngineError as error:
+            release_connections(connections)
+            raise build_error(error) from error
+        except BaseException:
+            release_connections(connections)
+            raise
+        self._connections = connections
+
+    def close(self) -> None:
+        """Release the connections."""
+        with self._writing:
+            if self._connections is not None:
+                release_connections(self._connections)
+            self._connections = None
+
+    @property
+    def connections(self) -> Connections:
+        """The connections of this process. Raises `StorageError` while the store is not open."""
+        if self._connections is None:
+            raise StorageError("The store is not open.")
+        return self._connections
+
+    def session(self) -> PostgresSession:
+        """A session, which takes a connection only while it reads."""
+        return PostgresSession(self.connections, self.schema)
+
+    def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
+        """Run the write functions and commit them together, while no other node writes."""
+        with self._writing:
+            try:
+                return self._write(functions)
+            except TwinframeError as error:
+                return [Outcome(error=error)] * len(functions)
+
+    def verify(self) -> Sequence[str]:
+        """Check the closure, the ends of relationships, the counts and the documents."""
+        return verify_graph(self.session())
+
+    def remove(self, timeout: float) -> None:
+        """Remove the schema. A process that has it open finds it gone at its next read."""
+        connections = share_connections(self.settings)
+        try:
+            connections.run(lambda connection: remove_graph(connection, self.schema, timeout))
+        except EngineError as error:
+            raise build_error(error) from error
+        finally:
+            release_connections(connections)
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def _write(self, functions: Sequence[WriteFunction[object]]) -> Outcomes:
+        """Write a batch; again if the server ended it for reasons that pass."""
+        attempt = 1
+        while True:
+            try:
+                return self._try(functions)
+            except TransactionFailed as failed:
+                error = failed.__cause__
+            if not (is_repeatable(error) or is_lost(error)) or attempt == _ATTEMPTS:
+                break
+            time.sleep(_PAUSES.build_pause(attempt))
+            attempt += 1
+        is_shared = is_lost(error) or isinstance(error, pg.LockNotAvailable)
+        if len(functions) > 1 and not is_shared:
+            return [outcome for function in functions for outcome in self._write([function])]
+        assert error is not None  # noqa: S101  # a `TransactionFailed` has a cause
+        known = build_error(error) if isinstance(error, EngineError) else error
+        return [Outcome(error=known)] * len(functions)
+
+    def _try(self, functions: Sequence[WriteFunction[object]]) -> Outcomes:
+        """Raises `TransactionFailed` when nothing was written, by the error that is its cause."""
+        transaction, outcomes = run_batch(self._build_transaction, functions)
+        self._batch += 1
+        try:
+            transaction.commit(self._writer, self._batch)
+        except EngineError as error:
+            transaction.failure = error
+            if not is_lost(error):
+                raise TransactionFailed from error
+            transaction.close()
+            if not self._find_out():
+                raise TransactionFailed from error
+        finally:
+            transaction.close()
+            self._names = transaction.known_names
+        return outcomes
+
+    def _build_transaction(self) -> PostgresTransaction:
+        return PostgresTransaction(self.connections, self.schema, self.settings, self._names)
+
+    def _find_out(self) -> bool:
+        """Return whether the last batch took effect, whose answer was lost.
+
+        It waits until the server has ended that transaction, which held the lock of the facts.
+        Raises `StorageUnanswered` when the server does not come back in time.
+        """
+        end = time.monotonic() + self.settings.idle_timeout + self.settings.turn_timeout
+        attempt = 1
+        while True:
+            try:
+                return self.connections.run(self._ask) == self._batch
+            except (psycopg.Error, TwinframeError) as error:
+                if time.monotonic() >= end:
+                    raise StorageUnanswered(
+                        "The PostgreSQL server did not answer a write, which may be made or not: "
+                        "read before repeating it."
+                    ) from error
+            time.sleep(_DOUBTS.build_pause(attempt))
+            attempt += 1
+
+    def _ask(self, connection: Connection) -> int:
+        with connection.transaction():
+            wait = str(int(self.settings.turn_timeout * 1000))
+            connection.execute("SELECT set_config('lock_timeout', %s, true)", (wait,))
+            connection.execute(qualify(LOCK, self.schema))
+            row = connection.execute(qualify(_BATCH, self.schema), (self._writer,)).fetchone()
+        return 0 if row is None else int(row[0])

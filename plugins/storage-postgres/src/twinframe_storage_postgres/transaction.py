@@ -1,0 +1,462 @@
+"""The write side of the storage interface: one transaction of the server for a batch of writes.
+
+What is put is kept in a draft, and sent with the commit; reads of single things look there first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any, Final, NoReturn
+
+import psycopg
+
+from twinframe.errors import (
+    RelationshipNotFound,
+    RelationshipsNotDeleted,
+    TargetTwinNotFound,
+    TwinNotFound,
+)
+from twinframe.storage.base import (
+    GraphTransaction,
+    ModelRecord,
+    OutboxEvent,
+    RelationshipRecord,
+    StoredDocument,
+    TwinRecord,
+)
+from twinframe_storage_postgres import interfaces
+from twinframe_storage_postgres.connections import Connections
+from twinframe_storage_postgres.draft import Draft, Mark
+from twinframe_storage_postgres.errors import is_lost
+from twinframe_storage_postgres.facts import LOCK, Facts, InterfaceNames
+from twinframe_storage_postgres.session import PostgresSession, build_stored
+from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.statements import Bindings, Row, Statement, qualify
+
+_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+_SETTINGS: Final = (
+    "SELECT set_config('lock_timeout', %s, true), "
+    "set_config('idle_in_transaction_session_timeout', %s, true), "
+    "set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), "
+    "set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true), "
+    "set_config('synchronous_commit', CASE WHEN %s THEN 'off' "
+    "WHEN current_setting('synchronous_commit') = 'off' THEN 'on' "
+    "ELSE current_setting('synchronous_commit') END, true)"
+)
+_NOTE_BATCH: Final = (
+    "INSERT INTO @writer (id, batch) VALUES (%s, %s) "
+    "ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, moment = now()"
+)
+_TWIN: Final = "SELECT etag, document, model FROM @twin WHERE dt_id = %s"
+_TWIN_MODELS: Final = "SELECT dt_id, model FROM @twin WHERE dt_id = ANY(%b::text[])"
+_RELATIONSHIP: Final = (
+    "SELECT r.etag, r.document FROM @twin s JOIN @relationship r ON r.source = s.id "
+    "WHERE s.dt_id = %s AND r.relationship_id = %s"
+)
+_ENTRY: Final = "SELECT body FROM @entry WHERE kind = %s AND key = %s"
+_INTERFACES: Final = "SELECT dtmi, id FROM @interface"
+_DELETE_TWIN: Final = """
+WITH found AS (
+  SELECT id, model, octet_length(document) AS size FROM @twin WHERE dt_id = %s),
+used AS (
+  SELECT EXISTS (SELECT 1 FROM found t JOIN @relationship r ON r.source = t.id)
+    OR EXISTS (SELECT 1 FROM found t JOIN @relationship r ON r.target = t.id) AS used),
+gone AS (
+  DELETE FROM @twin t USING found f, used u WHERE t.id = f.id AND NOT u.used RETURNING t.id),
+facts AS (
+  UPDATE @graph SET twins = twins - 1, content = content - f.size FROM found f, gone)
+SELECT u.used, f.size, (SELECT position IS NULL FROM @interface i WHERE i.id = f.model)
+FROM found f, used u"""
+_HAS_RELATIONSHIPS: Final = """
+SELECT 1 FROM @twin t WHERE t.dt_id = %s
+  AND (EXISTS (SELECT 1 FROM @relationship r WHERE r.source = t.id)
+    OR EXISTS (SELECT 1 FROM @relationship r WHERE r.target = t.id))"""
+_DELETE_RELATIONSHIP: Final = """
+WITH gone AS (
+  DELETE FROM @relationship
+  WHERE source = (SELECT id FROM @twin WHERE dt_id = %s) AND relationship_id = %s
+  RETURNING octet_length(document) AS size)
+UPDATE @graph SET content = content - gone.size FROM gone RETURNING gone.size"""
+_DELETE_EVENTS: Final = """
+WITH gone AS (
+  DELETE FROM @event WHERE position IN (
+    SELECT position FROM @event WHERE position <= %s ORDER BY position LIMIT %s)
+  RETURNING position)
+SELECT count(*) FROM gone"""
+_LARGE_DRAFT: Final = 4 * 1024 * 1024
+_UNKNOWN: Final = object()
+
+
+class PostgresTransaction(PostgresSession, GraphTransaction):
+    """The write view of a batch; begins with its first read, which also takes the row of facts.
+
+    `failure` is the error of a statement, after which the server takes no more of them. `sent`
+    counts the changes that the server has.
+    """
+
+    def __init__(
+        self,
+        connections: Connections,
+        schema: str,
+        settings: PostgresSettings,
+        names: InterfaceNames | None,
+    ) -> None:
+        super().__init__(connections, schema)
+        self._depth = 1  # a snapshot inside is the transaction itself
+        self._settings = settings
+        self._facts: Facts | None = None
+        self.known_names = names
+        self._draft = Draft()
+        self._twins: dict[str, StoredDocument | None] = {}
+        self._models: dict[str, int | None] = {}
+        self._relationships: dict[tuple[str, str], StoredDocument | None] = {}
+        self.failure: BaseException | None = None
+        self.sent = 0
+
+    # --- the transaction ------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> Facts:
+        """The facts as this transaction has left them."""
+        if self._facts is None:
+            self._run([])
+        assert self._facts is not None  # noqa: S101  # `_note_opening` sets it
+        return self._facts
+
+    @property
+    def names(self) -> InterfaceNames:
+        """The interfaces, read again when the models have changed."""
+        version = self.facts.model_version
+        if self.known_names is None or self.known_names.version != version:
+            rows: dict[str, int] = dict(self._run([(qualify(_INTERFACES, self.schema), ())])[-1])
+            back = {row: dtmi for dtmi, row in rows.items()}
+            self.known_names = InterfaceNames(version, rows, back)
+        return self.known_names
+
+    @contextmanager
+    def snapshot(self, deadline: float | None = None) -> Iterator[None]:
+        """The transaction is its own snapshot: reads inside see its writes."""
+        del deadline
+        yield
+
+    def mark(self) -> Mark:
+        """Return what `undo` needs, as long as nothing is `sent` meanwhile."""
+        return self._draft.mark()
+
+    def undo(self, mark: Mark) -> None:
+        """Take back what was changed after the mark."""
+        self._draft.undo(mark)
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Take back all changes that are made inside, on the server too, if they raise."""
+        self.flush()
+        before = replace(self.facts)
+        self.change("SAVEPOINT guarded")
+        try:
+            yield
+        except BaseException:
+            if self.failure is None:
+                self._draft.clear()
+                self._forget_reads()
+                self._facts = before
+                self._run([("ROLLBACK TO SAVEPOINT guarded", ())])
+            raise
+        self.flush()
+        self._run([("RELEASE SAVEPOINT guarded", ())])
+
+    def flush(self) -> None:
+        """Send the draft."""
+        if self._draft.is_empty():
+            return
+        statements = self._build_statements()
+        counted = bool(self._draft.twins or self._draft.relationships)
+        found = self._run(statements)
+        self.sent += 1
+        facts, events = self.facts, self._draft.events
+        if counted:
+            facts.twins, facts.content = [rows for rows in found if rows][-1][0]
+        if events:
+            facts.last_position += len(events)
+            facts.last_moment = max(facts.last_moment, *(each.moment for each in events))
+        self._draft.clear()
+        self._forget_reads()
+
+    def commit(self, writer: str, batch: int) -> None:
+        """Send the rest of the draft and commit, in one trip; do nothing where nothing changed.
+
+        Raises `psycopg.Error`; if that is of a lost connection, it may have taken effect.
+        """
+        if self._draft.is_empty() and not self.sent:
+            return
+        statements = [
+            *self._build_statements(),
+            (qualify(_NOTE_BATCH, self.schema), (writer, batch)),
+            ("COMMIT", ()),
+        ]
+        self._send(statements, once=False)
+
+    def close(self) -> None:
+        """End the transaction, which takes back what is not committed."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            if not connection.closed and not is_lost(self.failure):
+                idle = psycopg.pq.TransactionStatus.IDLE
+                with suppress(psycopg.Error):
+                    if connection.info.transaction_status != idle:
+                        connection.execute("ROLLBACK")
+            self._connections.give(connection)
+
+    def change(self, sql: str, bindings: Bindings = ()) -> list[Row]:
+        """Run a statement that changes something, after what is in the draft."""
+        self.flush()
+        self.sent += 1
+        return self._run([(qualify(sql, self.schema), bindings)])[-1]
+
+    def _build_statements(self) -> list[Statement]:
+        rows = self.names.rows if self._draft.twins else {}
+        built = self._draft.build_statements(self.facts, rows)
+        return [(qualify(sql, self.schema), bindings) for sql, bindings in built]
+
+    def _forget_reads(self) -> None:
+        self._twins.clear()
+        self._models.clear()
+        self._relationships.clear()
+
+    def _open_statements(self) -> list[Statement]:
+        settings = self._settings
+        waits = str(int(settings.turn_timeout * 1000)), str(int(settings.idle_timeout * 1000))
+        relaxed = settings.durability == "relaxed"
+        return [
+            (_BEGIN, ()),
+            (_SETTINGS, (*waits, relaxed)),
+            (qualify(LOCK, self.schema), ()),
+        ]
+
+    def _note_opening(self, found: list[list[Row]]) -> None:
+        self._facts = Facts(*found[-1][0])
+
+    def _fail(self, error: BaseException) -> NoReturn:
+        self.failure = error
+        super()._fail(error)
+
+    def _free(self) -> list[Statement]:
+        return []  # a write has few rows to read, by their keys
+
+    # --- reads ----------------------------------------------------------------------------------
+
+    def read_all(self, sql: str, bindings: Bindings = ()) -> list[Row]:
+        """All rows, those of the draft included."""
+        self.flush()
+        return super().read_all(sql, bindings)
+
+    def iterate(self, sql: str, bindings: Bindings = ()) -> Iterator[Row]:
+        """Yield the rows, those of the draft included."""
+        self.flush()
+        yield from super().iterate(sql, bindings)
+
+    def read_schema_version(self) -> int:
+        """The number of the last change of models, this transaction's included."""
+        return self.facts.model_version
+
+    def read_twin(self, twin_id: str) -> StoredDocument | None:
+        """The twin's document."""
+        if (put := self._draft.twins.get(twin_id)) is not None:
+            return StoredDocument(put.etag, put.body)
+        if twin_id not in self._twins:
+            rows = self._find(_TWIN, (twin_id,))
+            stored, model = None, None
+            if rows:
+                etag, body, model = rows[0]
+                stored = build_stored(etag, body)
+            self._twins[twin_id], self._models[twin_id] = stored, model
+        return self._twins[twin_id]
+
+    def has_twin(self, twin_id: str) -> bool:
+        """Whether the twin exists."""
+        return self._find_models([twin_id])[twin_id] is not None
+
+    def read_twin_model(self, twin_id: str) -> str | None:
+        """The twin's model id."""
+        return self.read_twin_models([twin_id]).get(twin_id)
+
+    def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
+        """The models of those twins that exist."""
+        found, names = self._find_models(twin_ids), self.names.names
+        return {x: names[row] for x in twin_ids if (row := found[x]) is not None}
+
+    def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
+        """The relationship's document."""
+        key = source_id, relationship_id
+        if (put := self._draft.relationships.get(key)) is not None:
+            return StoredDocument(put.etag, put.body)
+        if key not in self._relationships:
+            rows = self._find(_RELATIONSHIP, key)
+            self._relationships[key] = build_stored(*rows[0]) if rows else None
+        return self._relationships[key]
+
+    def read_entry(self, kind: str, key: str) -> bytes | None:
+        """The entry's body."""
+        if (kind, key) in self._draft.entries:
+            return self._draft.entries[kind, key]
+        rows = self._find(_ENTRY, (kind, key))
+        return rows[0][0] if rows else None
+
+    def count_twins(self) -> int:
+        """How many twins there are."""
+        self._count_draft()
+        return self.facts.twins + self._draft.added
+
+    def measure_content(self) -> int:
+        """The bytes of the documents of twins and relationships."""
+        self._count_draft()
+        return self.facts.content + self._draft.grown
+
+    def _count_draft(self) -> None:
+        if not self._draft.is_counted:
+            self.flush()
+
+    def _find(self, sql: str, bindings: Bindings) -> list[Row]:
+        """Rows that the draft has nothing of."""
+        return self._run([(qualify(sql, self.schema), bindings)])[-1]
+
+    def _find_models(self, twin_ids: Sequence[str]) -> dict[str, int | None]:
+        """The rows of the models of these twins, None for those that do not exist."""
+        missing = [twin_id for twin_id in twin_ids if twin_id not in self._models]
+        if missing:
+            found: dict[str, int] = dict(self._find(_TWIN_MODELS, (missing,)))
+            self._models.update((twin_id, found.get(twin_id)) for twin_id in missing)
+        return self._models
+
+    # --- twins ----------------------------------------------------------------------------------
+
+    def put_twin(self, record: TwinRecord) -> None:
+        """Create or replace a twin; the name of its interface becomes known."""
+        if record.model_id not in self.names.rows:
+            interfaces.write_name(self, record.model_id)
+        row = self.names.rows[record.model_id]
+        self._count_twin(record)
+        self._draft.put(self._draft.twins, record.twin_id, record)
+        self._draft.put(self._models, record.twin_id, row)
+        self._keep_small()
+
+    def put_twins(self, records: Sequence[TwinRecord]) -> None:
+        """Create or replace twins, in statements of many rows."""
+        for record in records:
+            self.put_twin(record)
+
+    def _count_twin(self, record: TwinRecord) -> None:
+        draft = self._draft
+        before: Any = draft.twins.get(record.twin_id)
+        if before is None:
+            before = self._twins.get(record.twin_id, _UNKNOWN)
+        self._count(before, len(record.body))
+        if before is None:
+            draft.added += 1
+
+    def _count(self, before: Any, size: int) -> None:
+        self._draft.size += size
+        if before is _UNKNOWN:
+            self._draft.is_counted = False
+        else:
+            self._draft.grown += size - (len(before.body) if before is not None else 0)
+
+    def _keep_small(self) -> None:
+        """Send the draft when it is large, so that the memory of a batch is bounded."""
+        if self._draft.size > _LARGE_DRAFT:
+            self.flush()
+
+    def delete_twin(self, twin_id: str) -> None:
+        """Delete a twin without relationships."""
+        rows = self.change(_DELETE_TWIN, (twin_id,))
+        if not rows:
+            raise TwinNotFound(twin_id)
+        used, size, of_deleted_model = rows[0]
+        if used:
+            raise RelationshipsNotDeleted(
+                f"Twin {twin_id} has active relationships. Delete them before the twin."
+            )
+        self.facts.twins -= 1
+        self.facts.content -= size
+        self._twins[twin_id] = self._models[twin_id] = None
+        if of_deleted_model:
+            interfaces.delete_unnamed(self)
+
+    def has_relationships(self, twin_id: str) -> bool:
+        """Whether any relationship starts or ends at the twin."""
+        return self.read_one(_HAS_RELATIONSHIPS, (twin_id,)) is not None
+
+    # --- relationships --------------------------------------------------------------------------
+
+    def put_relationship(self, record: RelationshipRecord) -> None:
+        """Create or replace a relationship between two twins that exist."""
+        self.put_relationships([record])
+
+    def put_relationships(self, records: Sequence[RelationshipRecord]) -> None:
+        """Create or replace relationships, in statements of many rows."""
+        ends = dict.fromkeys(x for each in records for x in (each.source_id, each.target_id))
+        found = self._find_models([*ends])
+        for record in records:
+            if found[record.source_id] is None:
+                raise TwinNotFound(record.source_id)
+            if found[record.target_id] is None:
+                raise TargetTwinNotFound(record.target_id)
+        draft = self._draft
+        for record in records:
+            key = record.source_id, record.relationship_id
+            before: Any = draft.relationships.get(key)
+            if before is None:
+                before = self._relationships.get(key, _UNKNOWN)
+            self._count(before, len(record.body))
+            draft.put(draft.relationships, key, record)
+            self._keep_small()
+
+    def delete_relationship(self, source_id: str, relationship_id: str) -> None:
+        """Delete a relationship."""
+        rows = self.change(_DELETE_RELATIONSHIP, (source_id, relationship_id))
+        if not rows:
+            raise RelationshipNotFound(source_id, relationship_id)
+        self.facts.content -= rows[0][0]
+        self._relationships[source_id, relationship_id] = None
+
+    # --- models ---------------------------------------------------------------------------------
+
+    def put_models(self, records: Sequence[ModelRecord]) -> None:
+        """Store new models."""
+        interfaces.write_models(self, records)
+
+    def set_decommissioned(self, model_id: str, decommissioned: bool) -> None:
+        """Set the flag."""
+        interfaces.write_decommissioned(self, model_id, decommissioned)
+
+    def delete_models(self, model_ids: Sequence[str]) -> None:
+        """Delete models together."""
+        interfaces.delete_models(self, model_ids)
+
+    # --- the service's own ----------------------------------------------------------------------
+
+    def put_entry(self, kind: str, key: str, body: bytes) -> None:
+        """Create or replace an entry."""
+        self._draft.size += len(body)
+        self._draft.put(self._draft.entries, (kind, key), body)
+        self._keep_small()
+
+    def delete_entry(self, kind: str, key: str) -> bool:
+        """Delete an entry."""
+        if self.read_entry(kind, key) is None:
+            return False
+        self._draft.put(self._draft.entries, (kind, key), None)
+        return True
+
+    def append_events(self, events: Sequence[OutboxEvent]) -> None:
+        """Append events after the others."""
+        self._draft.events += events
+        self._draft.size += sum(len(each.body) for each in events)
+        self._keep_small()
+
+    def delete_events(self, *, up_to: int, limit: int) -> int:
+        """Delete the oldest events."""
+        count: int = self.change(_DELETE_EVENTS, (up_to, limit))[0][0]
+        return count
