@@ -8,6 +8,8 @@ from twinframe import hookimpl
 from twinframe.runtime.diagnosis.findings import Finding
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore
+from twinframe.storage.control import ControlStore
+from twinframe_storage_postgres.control_store import PostgresControlStore
 from twinframe_storage_postgres.findings import list_findings
 from twinframe_storage_postgres.settings import PostgresSettings
 from twinframe_storage_postgres.store import PostgresGraphStore
@@ -29,3 +31,9 @@ def twinframe_findings(settings: Section) -> Sequence[Finding]:
 def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
     """Build the graph's store, without a connection."""
     return PostgresGraphStore(settings, graph) if isinstance(settings, PostgresSettings) else None
+
+
+@hookimpl
+def twinframe_control_store(settings: Section, name: str) -> ControlStore | None:
+    """Build the store of the control records, without a connection."""
+    return PostgresControlStore(settings, name) if isinstance(settings, PostgresSettings) else None
