@@ -73,7 +73,9 @@ NDJSON: Final = "ndjson"
     help="Leave out etags and times: write only what the vendor's service imports.",
 )
 @click.option(
-    "--history", is_flag=True, help="Write values over time, too. Other services cannot read them."
+    "--history",
+    is_flag=True,
+    help="Write every change that is kept, and values over time. Other services cannot read them.",
 )
 @click.option("--author", default="", help="Author, for the header.")
 @click.option("--organization", default="", help="Organization, for the header.")
@@ -130,8 +132,11 @@ def export(
     with open_bar(progress) as bar, _open_target(file, packed=packed) as out:
         done = asyncio.run(run(out, bar))
     counts = f"{done.models} models, {done.twins} twins, {done.relationships} relationships"
+    counts += f", {done.changes} changes" if done.changes is not None else ""
     counts += f", {done.points} points" if done.points else ""
     click.echo(f"Exported {counts}.", err=True)
+    if history and done.changes is None:
+        click.echo("No history of changes is kept here, so that the file has none.", err=True)
 
 
 @contextmanager

@@ -47,7 +47,13 @@ _SHOWN: Final = 20
     "--history/--no-history",
     default=True,
     show_default=True,
-    help="Whether values over time of the file are stored.",
+    help="Whether the changes and the values over time of the file are stored.",
+)
+@click.option(
+    "--changes/--no-changes",
+    default=True,
+    show_default=True,
+    help="Whether the changes of the file are stored, which only an empty graph takes.",
 )
 @progress_option
 @config_option
@@ -59,13 +65,15 @@ def import_(
     config: Path | None,
     *,
     history: bool,
+    changes: bool,
     progress: bool | None,
 ) -> None:
-    """Store the models, twins, relationships and values over time of FILE; `-` is standard input.
+    """Store the models, twins and relationships of FILE, with its history; `-` is standard input.
 
     FILE is NDJSON as written by `twinframe export` or for the vendor's import, plain or gzip. The
     service may be running. Lines that cannot be stored are listed and left out. Exit code 1: there
     were such lines, or the file could not be read to its end.
+    A history is stored whole or not at all, in an empty graph.
     """
     installation = load_installation(config)
     with ExitStack() as open_:
@@ -73,8 +81,8 @@ def import_(
         source, size = open_.enter_context(_open_source(file))
         out = open_.enter_context(log.open("wb")) if log else None
         run = _Run(installation, source, bar, bar.add_task("import", total=size), out, file)
-        stored = run.store(find_store(installation, graph), after_line, history=history)
-        is_whole = asyncio.run(stored)
+        store = find_store(installation, graph)
+        is_whole = asyncio.run(run.store(store, after_line, history=history, changes=changes))
     run.print_outcome()
     if not is_whole or run.done.errors:
         raise SystemExit(1)
@@ -111,14 +119,18 @@ class _Run:
         self._findings: list[Finding] = []
         self.done = Progress()
 
-    async def store(self, store: str, after_line: int, *, history: bool) -> bool:
+    async def store(self, store: str, after_line: int, *, history: bool, changes: bool) -> bool:
         """Import the file; return whether it was read to its end."""
         self._write(self._log.render_status("Started"))
         self.done = Progress(line=after_line)
         try:
             async with open_graph(self._installation, store, upkeep=True) as graph:
                 self.done = await graph.portable.import_graph(
-                    self._source, start=self.done, history=history, report=self._report
+                    self._source,
+                    start=self.done,
+                    history=history,
+                    changes=changes,
+                    report=self._report,
                 )
         except TwinframeError as error:
             details = [{"code": x.code, "message": x.message} for x in error.details]
@@ -139,9 +151,10 @@ class _Run:
         if more:
             write_problems([f"... and {more} more lines; --log has them all."])
         there = f" ({done.skipped} were there already)" if done.skipped else ""
+        past = f"{done.changes} changes, after " if done.changes else ""
         points = f", {done.points} points" if done.points else ""
         click.echo(
-            f"Imported {done.models} models{there}, {done.twins} twins, {done.relationships} "
+            f"Imported {past}{done.models} models{there}, {done.twins} twins, {done.relationships} "
             f"relationships{points}, up to line {done.line}; {done.errors} lines were refused."
         )
 

@@ -115,7 +115,7 @@ class Graph:
         if point_runner is not None:
             runner.on_close(point_runner.close)
         self.series = Series(context, point_runner)
-        self.portable = Portable(context, point_runner)
+        self.portable = Portable(context, self.history, point_runner)
         self.telemetry = Telemetry(context, self.series)
         is_hosted = host is not None
         self.standings = Standings(context, hosted=is_hosted)

@@ -227,7 +227,8 @@ class GraphState:
 
     def append_events(self, events: Sequence[OutboxEvent]) -> GraphState:
         """Append events after the others."""
-        kept, changed, last, moment = self.events, self.changed, self.last_event, self.latest_moment
+        kept, changed, last = self.events, self.changed, self.last_event
+        moment = self.latest_moment if kept else 0
         for event in events:
             last += 1
             moment = max(moment, event.moment)

@@ -37,7 +37,9 @@ _DAY: Final = 24 * _HOUR
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Events up to `position`, after the previous stretch: their bytes, and when they were seen."""
+    """Events up to `position`, after the previous stretch: their bytes, and when the last was
+    stored, or was seen where that is not known.
+    """
 
     position: int
     size: int
@@ -95,17 +97,20 @@ class OutboxKind:
         runner = self._context.runner
         after = await runner.read(self._find_measurable)
         position, size, count, limit = after, 0, 0, _FEW
+        moment = self._context.clock()
         while position is not None and count < _STRETCH:
             rows = await runner.read(partial(_read_sizes, position, limit))
             if not rows:
                 break
             position, count = rows[-1][0], count + len(rows)
-            read = sum(length for _, length in rows)
+            # NOTE: an imported history is as old as it says.
+            moment = min(rows[-1][2] or moment, self._context.clock())
+            read = sum(length for _, length, _ in rows)
             size += read
             limit = min(_MANY if read < _MUCH else _FEW, _STRETCH - count)
         if after is None or position is None or not count:
             return False
-        added = Stretch(position, size, self._context.clock())
+        added = Stretch(position, size, moment)
 
         def apply(transaction: GraphTransaction) -> None:
             lease.check(transaction)
@@ -206,11 +211,15 @@ def write_ledger(transaction: GraphTransaction, ledger: Sequence[Stretch]) -> No
     transaction.put_entry(_KIND, _LEDGER, orjson.dumps(rows))
 
 
-def _read_sizes(after: int, limit: int, session: GraphSession) -> list[tuple[int, int]]:
-    """Position and bytes of the next events."""
+def _read_sizes(after: int, limit: int, session: GraphSession) -> list[tuple[int, int, int]]:
+    """Position, bytes and moment of the next events."""
     rows = session.read_events(after=after, limit=limit)
     return [
-        (position, len(event.body) + len(event.subject) + len(event.relationship_id) + _OVERHEAD)
+        (
+            position,
+            len(event.body) + len(event.subject) + len(event.relationship_id) + _OVERHEAD,
+            event.moment,
+        )
         for position, event in rows
     ]
 

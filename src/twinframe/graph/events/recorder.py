@@ -114,6 +114,10 @@ class EventRecorder:
         silent.is_silent = True
         return silent
 
+    def go_back(self, moment: int, who: str) -> EventRecorder:
+        """Return a recorder of changes that were made at `moment`, of which no event is sent."""
+        return EventRecorder(self._host, lambda: moment, "", who, silent=True)
+
     # --- twins ----------------------------------------------------------------------------------
 
     def record_twin_put(
@@ -276,6 +280,11 @@ class EventRecorder:
         row = render_row(head, data, b"", render_record(record))
         event = OutboxEvent(record.model_id, row, ChangeKind.MODEL_DELETED, "", self._clock())
         transaction.append_events([event])
+
+    def record_moment(self, transaction: Outbox) -> None:
+        """Record that the moment is one of the history, at which nothing changed."""
+        row = render_row(self._build_head(self._read_clock()))
+        transaction.append_events([OutboxEvent("", row, ChangeKind.NOTHING, "", self._clock())])
 
     def record_telemetry(
         self,

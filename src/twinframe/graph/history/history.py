@@ -27,8 +27,9 @@ _YEAR_10000: Final = 253_402_300_800_000_000_000
 _LONGEST: Final = 100
 _SHORT_STEPS: Final = 20_000
 _SHORT_SECONDS: Final = 0.01
-_KIND: Final = "history"
-_START: Final = "start"
+KIND: Final = "history"
+"""The entries of the history, and the one with the first position whose state can be shown."""
+START: Final = "start"
 
 
 Asked: TypeAlias = str | int | DateTime
@@ -70,6 +71,17 @@ def parse_as_of(asked: Asked, name: str = "asOf") -> StateName:
     return StateName(None, moment * _MICROSECOND + finer)
 
 
+def parse_instant(value: JsonValue, name: str) -> int:
+    """Return a moment of a stored text, in nanoseconds since 1970; `InvalidArgument` names it."""
+    text = value if isinstance(value, str) and not value.isdigit() else ""
+    try:
+        return parse_as_of(text, name).moment
+    except InvalidArgument as error:
+        raise InvalidArgument(
+            f"{name} must be a date and time with an offset, such as 2026-03-01T14:05:00Z."
+        ) from error
+
+
 class Range(NamedTuple):
     """The changes after a position, up to another one, which is included."""
 
@@ -90,10 +102,10 @@ class History:
         """
 
         def read(session: GraphSession) -> tuple[int, int | None] | None:
-            if not session.keeps_history or not self._context.settings.history.enabled:
-                return None
             with session.snapshot():
-                first = self._read_first(session)
+                first = self.find_first(session)
+                if first is None:
+                    return None
                 found = session.read_moment(max(first, 1))
                 return first, None if found is None else found[1]
 
@@ -109,7 +121,7 @@ class History:
 
         def read(session: GraphSession) -> int:
             with session.snapshot():
-                return self._locate(session, self._read_first(session), named, "asOf")
+                return self._locate(session, self.read_first(session), named, "asOf")
 
         return await self._context.runner.read(read)
 
@@ -125,7 +137,7 @@ class History:
         high = None if end is None else parse_as_of(end, "to")
 
         def find(session: GraphSession) -> Range:
-            first = self._read_first(session)
+            first = self.read_first(session)
             after = first if low is None else self._locate(session, first, low, "from")
             last = session.read_event_bounds()[1]
             until = last if high is None else self._locate(session, first, high, "to")
@@ -140,11 +152,11 @@ class History:
 
         Raises as `find_position` does.
         """
-        return self._locate(session, self._read_first(session), parse_as_of(asked, name), name)
+        return self._locate(session, self.read_first(session), parse_as_of(asked, name), name)
 
     def check(self, session: GraphSession, position: int) -> None:
         """Raise `HistoryNotKept` if the state at a position is not kept."""
-        _check(session, self._read_first(session), position)
+        _check(session, self.read_first(session), position)
 
     def find_before(self, session: GraphSession, moment: int) -> int:
         """Return the last position before a moment, in microseconds since 1970.
@@ -152,7 +164,7 @@ class History:
         Raises `HistoryNotKept`, `Unsupported`. Call it in a snapshot.
         """
         latest = min(moment * _MICROSECOND - 1, self._context.clock())
-        return self._find(session, self._read_first(session), latest, "from")
+        return self._find(session, self.read_first(session), latest, "from")
 
     def show(
         self, position: int | None, read: Callable[[GraphSession], T]
@@ -166,7 +178,7 @@ class History:
 
         def read_past(session: GraphSession) -> T:
             with session.snapshot():
-                _check(session, self._read_first(session), position)
+                _check(session, self.read_first(session), position)
                 return read(PastSession(session, position))
 
         return read_past
@@ -200,8 +212,13 @@ class History:
             return await self._context.open_listing(operation, *arguments)
         return await self._context.open_listing(f"{operation} as of", position, *arguments)
 
-    def _read_first(self, session: GraphSession) -> int:
-        """Return the first position whose state can be shown."""
+    def find_first(self, session: GraphSession) -> int | None:
+        """Return the first position whose state can be shown; None if no history is kept."""
+        is_kept = session.keeps_history and self._context.settings.history.enabled
+        return self.read_first(session) if is_kept else None
+
+    def read_first(self, session: GraphSession) -> int:
+        """Return the first position whose state can be shown. Raises `Unsupported`."""
         if not session.keeps_history:
             raise Unsupported(
                 "The storage of this graph keeps no history: earlier states cannot be read here. "
@@ -210,7 +227,7 @@ class History:
         if not self._context.settings.history.enabled:
             raise Unsupported("This service keeps no history: History__Enabled is false.")
         first, _ = session.read_event_bounds()
-        start = session.read_entry(_KIND, _START)
+        start = session.read_entry(KIND, START)
         return max(first - 1, 0 if start is None else int(start))
 
     def _locate(self, session: GraphSession, first: int, named: StateName, name: str) -> int:

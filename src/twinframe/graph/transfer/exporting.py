@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -17,9 +17,12 @@ import orjson
 
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.documents.twins import list_parts
+from twinframe.graph.history.history import History
+from twinframe.graph.history.past import PastSession
 from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.transfer.importing import Importer, keep_nothing
 from twinframe.graph.transfer.lines import ByteSource
+from twinframe.graph.transfer.past_lines import PastRange, find_past, render_changes
 from twinframe.graph.transfer.point_lines import POINTS, render_points
 from twinframe.graph.transfer.progress import BEGIN, Finding, Progress
 from twinframe.graph.transfer.sections import (
@@ -40,12 +43,13 @@ _END: Final = b"\n"
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The number of each kind that was written."""
+    """The number of each kind that was written; without a history it has no `changes`."""
 
     models: int
     twins: int
     relationships: int
     points: int = 0
+    changes: int | None = None
 
 
 def write_graph(
@@ -56,37 +60,89 @@ def write_graph(
     organization: str = "",
     exact: bool = True,
     points: Iterator[SeriesPart] | None = None,
+    past: PastRange | None = None,
     report: Callable[[Section, int], object] = lambda _section, _count: None,
 ) -> Exported:
     """Write the graph in pieces of whole lines; the session must be in a snapshot.
 
     `exact`: keep etags and times for an import by this service; without it the file only holds what
-    the vendor's import accepts. `points` are values over time, for exact files. `report` is called
-    with the number written of a section.
+    the vendor's import accepts. `points` are values over time and `past` is the history, for exact
+    files. `report` is called with the number written of a section.
     """
     models = order_models(_read_all_models(session))
-    header = build_header(session, models, points is not None) if exact else Header()
+    header = Header()
+    if exact:
+        header = build_header(session, models)
+        history = "" if past is None else _name_history(session)
+        header = replace(header, points=points is not None, history=history)
     write(render_section(Section.HEADER) + _END)
     write(render_header(header, author, organization) + _END)
-    parts: Sequence[tuple[Section, Iterable[bytes]]] = (
-        (Section.MODELS, (model.document for model in models)),
-        (Section.TWINS, _render_twins(session, exact=exact)),
-        (Section.RELATIONSHIPS, _render_relationships(session, exact=exact)),
+    parts = (Section.MODELS, Section.TWINS, Section.RELATIONSHIPS)
+    counts = _write_state(session, models, parts, exact, write, report)
+    changes = None if past is None else _write_history(session, past, write, report)
+    stored = 0 if points is None else _write_points(points, write, report)
+    return Exported(counts[0], counts[1], counts[2], stored, changes)
+
+
+def _write_state(
+    session: GraphSession,
+    models: Iterable[ModelRecord],
+    names: Sequence[Section],
+    exact: bool,
+    write: Callable[[bytes], object],
+    report: Callable[[Section, int], object],
+) -> list[int]:
+    """Write models, twins and relationships in sections of these names; return their numbers."""
+    parts: Sequence[Iterable[bytes]] = (
+        (model.document for model in models),
+        _render_twins(session, exact=exact),
+        _render_relationships(session, exact=exact),
     )
-    counts = []
-    for section, lines in parts:
-        write(render_section(section) + _END)
-        written = 0
-        remaining = iter(lines)
-        while chunk := list(islice(remaining, _AT_ONCE)):
-            chunk.append(b"")
-            write(_END.join(chunk))
-            written += len(chunk) - 1
-            report(section, written)
-        counts.append(written)
-    if points is not None:
-        counts.append(_write_points(points, write, report))
-    return Exported(*counts)
+    return [
+        _write_lines(section, lines, write, report)
+        for section, lines in zip(names, parts, strict=True)
+    ]
+
+
+def _write_lines(
+    section: Section,
+    lines: Iterable[bytes],
+    write: Callable[[bytes], object],
+    report: Callable[[Section, int], object],
+) -> int:
+    write(render_section(section) + _END)
+    written = 0
+    remaining = iter(lines)
+    while chunk := list(islice(remaining, _AT_ONCE)):
+        chunk.append(b"")
+        write(_END.join(chunk))
+        written += len(chunk) - 1
+        report(section, written)
+    return written
+
+
+def _write_history(
+    session: GraphSession,
+    past: PastRange,
+    write: Callable[[bytes], object],
+    report: Callable[[Section, int], object],
+) -> int:
+    """Write the state at its beginning, then what changed since; return how many changes."""
+    state = PastSession(session, past.after)
+    models = order_models(_read_all_models(state))
+    header = replace(build_header(state, models), since=past.since)
+    write(render_section(Section.HISTORY) + _END)
+    write(render_header(header) + _END)
+    if past.since is not None:
+        parts = (Section.PAST_MODELS, Section.PAST_TWINS, Section.PAST_RELATIONSHIPS)
+        _write_state(state, models, parts, True, write, report)
+    lines = render_changes(session, past)
+    return _write_lines(Section.CHANGES, lines, write, report) - 1
+
+
+def _name_history(session: GraphSession) -> str:
+    """Name the history of a graph up to now."""
+    return f"{session.read_instance().id}-{session.read_event_bounds()[1]}"
 
 
 def _write_points(
@@ -132,13 +188,12 @@ def order_models(models: Sequence[ModelRecord]) -> list[ModelRecord]:
 def build_header(
     session: GraphSession,
     models: Sequence[ModelRecord],
-    points: bool,
 ) -> Header:
-    """The header of an exact file of this graph."""
+    """The header of an exact file of this graph, without points and history."""
     facts = {
         model.model_id: ModelFacts(model.upload_time, model.decommissioned) for model in models
     }
-    return Header(True, facts, tuple(_find_deleted(session, frozenset(facts))), points)
+    return Header(True, facts, tuple(_find_deleted(session, frozenset(facts))))
 
 
 def _find_deleted(session: GraphSession, stored: frozenset[str]) -> Iterator[DeletedModel]:
@@ -214,10 +269,13 @@ def _tell_nobody(*_told: object) -> None:
 
 
 class Portable:
-    """Writes and reads whole graphs, with their points if there are any."""
+    """Writes and reads whole graphs, with their history and their points if there are any."""
 
-    def __init__(self, context: GraphContext, points: PointRunner | None = None) -> None:
+    def __init__(
+        self, context: GraphContext, history: History, points: PointRunner | None = None
+    ) -> None:
         self._context = context
+        self._history = history
         self._points = points
 
     async def export_graph(
@@ -232,8 +290,8 @@ class Portable:
     ) -> Exported:
         """Write the graph as it is now; `write` and `report` are called in a thread.
 
-        Concurrent writes continue and are not seen. `history`: its points, too, as they are once
-        the rest is written. See `write_graph`.
+        Concurrent writes continue and are not seen. `history`: its changes, too, where they are
+        kept, and its points, as they are once the rest is written. See `write_graph`.
         """
         points = self._points if history else None
         if points is not None and not points.has_points():
@@ -244,6 +302,7 @@ class Portable:
                 session,
                 write,
                 points=None if points is None else points.walk(POINTS),
+                past=find_past(session, self._history.find_first(session) if history else None),
                 exact=exact,
                 author=author,
                 organization=organization,
@@ -258,11 +317,14 @@ class Portable:
         *,
         start: Progress = BEGIN,
         history: bool = True,
+        changes: bool = True,
         report: Callable[[Progress, Sequence[Finding]], object] = _tell_nobody,
     ) -> Progress:
         """Store a file, after `start`; `report` is called for each chunk. See `Importer`.
 
-        Without `history` its points are left out.
+        Without `history` its changes and its points are left out, without `changes` those alone.
         """
-        importer = Importer(self._context, keep_nothing, report, self._points, history=history)
+        importer = Importer(
+            self._context, keep_nothing, report, self._points, history=history, changes=changes
+        )
         return await importer.run(source, start)

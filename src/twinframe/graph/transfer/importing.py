@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar
@@ -24,8 +24,11 @@ from twinframe.errors import (
     TwinframeError,
     Unsupported,
 )
-from twinframe.graph.context.context import GraphContext
+from twinframe.graph.context.context import GraphContext, ServiceWrite
+from twinframe.graph.series.keeping import KeptModels, check_senders
+from twinframe.graph.series.lines import Sender
 from twinframe.graph.series.runner import PointRunner
+from twinframe.graph.transfer.change_lines import ChangeChunk
 from twinframe.graph.transfer.lines import (
     PARSED,
     PAUSE_SECONDS,
@@ -36,10 +39,14 @@ from twinframe.graph.transfer.lines import (
 )
 from twinframe.graph.transfer.model_lines import ModelSection, finish_models
 from twinframe.graph.transfer.pace import LEAST_ROWS, Pace
+from twinframe.graph.transfer.past_import import PastImport, Unfinished, read_unfinished
 from twinframe.graph.transfer.point_lines import PointChunk
 from twinframe.graph.transfer.progress import BEGIN, Finding, Progress, build_finding
 from twinframe.graph.transfer.relationship_lines import RelationshipChunk
 from twinframe.graph.transfer.sections import (
+    ALL_MODELS,
+    PAST,
+    STATE,
     Header,
     Section,
     check_order,
@@ -51,6 +58,7 @@ from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
 from twinframe.runtime.backoff import Backoff
 from twinframe.runtime.memory import Hold, Part
+from twinframe.settings.history import ALL
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 _CHUNK_BYTES: Final = 1 << 20
@@ -124,13 +132,28 @@ def keep_nothing(
 class FileReader:
     """Yields the chunks of one file in order. Blocking; used by one thread at a time."""
 
-    def __init__(self, context: GraphContext, source: ByteSource, start: Progress) -> None:
+    def __init__(
+        self,
+        context: GraphContext,
+        source: ByteSource,
+        start: Progress,
+        *,
+        history: bool = True,
+        unfinished: Unfinished | None = None,
+    ) -> None:
+        """`history`: read the history of the file, if it has one, in place of the present state.
+
+        `unfinished` is the import of a history that goes on if it is of this file.
+        """
         settings = context.settings
+        self._history = history
+        self._unfinished = unfinished
+        self._skipped: frozenset[Section] = frozenset()
         self._jobs = settings.jobs
         self._limits = JsonLimits(settings.json_.max_depth, settings.json_.max_keys)
         self._lines = _number(read_lines(source, self._jobs.max_line_bytes))
-        self._start = start
-        self.header = Header()
+        self.start = start
+        self.header = self.past = Header()
         self._section: Section | None = None
         self._open: list[Numbered[bytes]] = []
         self._held = context.memory.hold(Part.IMPORTS)
@@ -157,7 +180,7 @@ class FileReader:
                 memory += chunk.memory
                 is_enough = lines >= self._jobs.chunk_rows or memory >= _CHUNK_BYTES * _ROW_COPIES
                 # NOTE: models are stored in parts, so they are alone.
-                if is_enough or chunk.section is Section.MODELS:
+                if is_enough or chunk.section in ALL_MODELS:
                     break
         except TwinframeError as failure:
             if not found:
@@ -184,7 +207,7 @@ class FileReader:
 
     def forget(self, section: Section) -> None:
         """Release the memory of this section's lines: they are stored, or given up."""
-        if section is Section.MODELS:
+        if section in ALL_MODELS:
             self._held.release()
 
     def _cut(self) -> Iterator[RawChunk]:
@@ -192,7 +215,7 @@ class FileReader:
         try:
             yield from self._scan()
         except TwinframeError:
-            if self._open and self._section is not Section.MODELS:
+            if self._open and self._section not in ALL_MODELS:
                 yield self._take(self._open[-1].number)
             raise
         if self._section is None:
@@ -213,29 +236,43 @@ class FileReader:
                 self._section = begun
                 if begun is Section.HEADER:
                     self.header = self._read_header()
-            elif self._section is None or self._section is Section.HEADER:
+                    self._choose()
+                elif begun is Section.HISTORY:
+                    self.past = self._read_header()
+            elif self._section in (None, Section.HEADER, Section.HISTORY):
                 raise ImportFileInvalid(_MISPLACED[self._section is None], line=number)
-            elif number > self._start.line:
+            elif number > self.start.line and self._section not in self._skipped:
                 self._open.append(Numbered(number, line))
                 self._size += len(line)
                 if self._is_full(number):
                     yield self._take(number)
 
+    def _choose(self) -> None:
+        """Choose the sections that are left out, once the header is known."""
+        if not (self.header.history and self._history):
+            self._skipped = PAST
+            return
+        self._skipped = STATE
+        found = self._unfinished
+        if found is not None and found.history == self.header.history:
+            self.start = max(found.progress, self.start, key=lambda one: one.line)
+
     def _take(self, end: int) -> RawChunk:
         assert self._section is not None  # noqa: S101  # lines are of a section
-        memory = 0 if self._section is Section.MODELS else self._size * _ROW_COPIES
+        memory = 0 if self._section in ALL_MODELS else self._size * _ROW_COPIES
         chunk = RawChunk(self._section, self._open, end, memory)
         self._open, self._size = [], 0
         return chunk
 
     def _has_chunk(self, end: int) -> bool:
         """NOTE: a file without models may still list deleted ones."""
-        is_new = end > self._start.line
-        of_models = self._section is Section.MODELS and bool(self.header.deleted)
-        return bool(self._open) or (of_models and is_new)
+        if self._section not in ALL_MODELS or self._section in self._skipped:
+            return bool(self._open)
+        header = self.header if self._section is Section.MODELS else self.past
+        return bool(self._open) or (bool(header.deleted) and end > self.start.line)
 
     def _is_full(self, number: int) -> bool:
-        if self._section is Section.MODELS:  # they depend on each other: one chunk
+        if self._section in ALL_MODELS:  # they depend on each other: one chunk
             self._held.grow(_COPIES * len(self._open[-1].value) + _MODEL_BYTES)
             most = self._jobs.max_model_section_bytes
             if self._size > most:
@@ -294,7 +331,8 @@ class Importer:
     """Stores a file in a graph.
 
     `keep` is called in the transaction of each chunk; `report` after each, with the progress. The
-    points of the file go to `points`, or without `history` nowhere.
+    history of the file is stored with the graph and its points go to `points`; without `history`
+    both go nowhere, without `changes` the points alone are stored.
     """
 
     def __init__(
@@ -305,9 +343,12 @@ class Importer:
         points: PointRunner | None = None,
         *,
         history: bool = True,
+        changes: bool = True,
     ) -> None:
         self._points = points if context.settings.history.telemetry else None
         self._history = history
+        self._changes = history and changes
+        self._past: PastImport | None = None
         self._context = context
         self._keep = keep
         self._report = report
@@ -322,14 +363,25 @@ class Importer:
         `QuotaExceeded`, `StorageError`, `MemoryExhausted`, `Unsupported` for points where none are
         kept, and those of `keep`.
         """
-        reader = FileReader(self._context, source, start)
+        unfinished = await self._context.runner.read(read_unfinished)
+        reader = FileReader(
+            self._context, source, start, history=self._changes, unfinished=unfinished
+        )
+        try:
+            return await self._run(reader, pause)
+        except ImportFileInvalid:
+            if self._past is not None:
+                await self._erase(self._past, reader.start)
+            raise
+
+    async def _run(self, reader: FileReader, pause: float) -> Progress:
         pause_seconds = PAUSE_SECONDS if pause else 0.0
         pace = Pace(self._context.settings.jobs.chunk_rows, pause)
-        progress = start
         held = self._context.memory.hold(Part.IMPORTS)
         waiting: asyncio.Task[Sequence[_Prepared]] | None = None
         try:
             ready = await self._prepare(reader, held, pause_seconds)
+            progress = reader.start
             while ready:
                 # PERF: the next chunks are read, parsed and validated while these are written.
                 waiting = asyncio.create_task(self._prepare(reader, held, pause_seconds))
@@ -345,6 +397,16 @@ class Importer:
             held.release()
         return await self._finish(reader.header, progress)
 
+    async def _erase(self, past: PastImport, progress: Progress) -> None:
+        """Remove what was stored of a history whose file cannot be read to its end."""
+
+        def apply(transaction: GraphTransaction) -> bool:
+            self._keep(transaction, progress, ())
+            return past.erase(transaction)
+
+        while await _insist(lambda: self._context.write(ServiceWrite(apply))):
+            continue
+
     async def _prepare(
         self, reader: FileReader, held: Hold, pause_seconds: float
     ) -> Sequence[_Prepared]:
@@ -352,6 +414,10 @@ class Importer:
         raw = await asyncio.to_thread(reader.read_chunks)
         if reader.header.points or any(each.section is Section.POINTS for each in raw):
             self._check_points()
+        if self._past is None and self._changes and reader.header.history:
+            past = PastImport(self._context, reader.header, reader.start.line)
+            await self._context.runner.read(past.check)
+            self._past = past
         await _insist(lambda: _grow(held, sum(each.memory for each in raw)))
 
         def parse() -> list[_Prepared]:
@@ -384,14 +450,18 @@ class Importer:
             )
 
     def _parse(self, reader: FileReader, raw: RawChunk, pause_seconds: float) -> _Prepared:
-        if raw.section is Section.MODELS:
-            models = ModelSection(self._context, reader.header, raw.lines, pause_seconds)
-            return _Prepared(models, raw, models.findings)
+        context, header = self._context, reader.header
+        if raw.section in PAST:
+            header = reader.past
+            context = replace(context, recorder=context.recorder.go_back(header.since or 0, ""))
+        if raw.section in ALL_MODELS:
+            models = ModelSection(context, header, raw.lines, pause_seconds)
+            return _Prepared(models, raw, header, models.findings)
         if raw.section is Section.POINTS and not self._history:
             raw = replace(raw, lines=())
         values, findings = reader.parse(raw, pause_seconds)
-        chunk = _CHUNKS[raw.section](self._context, reader.header, values, pause_seconds)
-        return _Prepared(chunk, raw, findings)
+        chunk = _CHUNKS[raw.section](context, header, values, pause_seconds)
+        return _Prepared(chunk, raw, header, findings)
 
     async def _store(self, ready: Sequence[_Prepared], progress: Progress, pace: Pace) -> Progress:
         """Store chunks of one section, several in a write if the pace says so."""
@@ -418,18 +488,18 @@ class Importer:
             begun = time.monotonic()
             done, findings = before, list[Finding]()
             for prepared in group:
-                found = prepared.findings if is_last else ()
-                errors = done.errors
-                done, refused = prepared.chunk.store(transaction, done, prepared.raw.end, part)
-                both = sorted((*found, *refused), key=lambda each: each.line)
-                done = replace(done, errors=errors + len(both))
-                findings += both
+                if prepared.raw.section in PAST:
+                    done = self._store_past(transaction, prepared, done, part, is_last=is_last)
+                    continue
+                done, refused = _store_chunk(transaction, prepared, done, part, is_last=is_last)
+                findings += refused
             self._keep(transaction, done, findings)
             return done, findings, begun
 
         for prepared in group:
             if isinstance(prepared.chunk, PointChunk) and self._points is not None:
-                points = prepared.chunk.take(self._points.find_first_kept())
+                is_kept = await self._choose_points(prepared.chunk.twins)
+                points = prepared.chunk.take(self._points.find_first_kept(), is_kept)
                 await _insist(partial(self._points.write, points))
         progress, findings, begun = await _insist(lambda: self._context.write(apply))
         self._report(progress, findings)
@@ -441,9 +511,55 @@ class Importer:
             )
         return progress, begun
 
+    async def _choose_points(self, twin_ids: Collection[str]) -> Callable[[str, str], bool] | None:
+        """Return whether the points of a twin and path are kept here; None: all are.
+
+        The model of a twin that is gone is not known: its points are those of no chosen model.
+        """
+        telemetry = self._context.settings.history.telemetry
+        if ALL in telemetry:
+            return None
+        senders: list[Sender] = [(twin_id, None) for twin_id in twin_ids]
+        refused, chosen = await check_senders(self._context, KeptModels(telemetry), senders)
+
+        def is_kept(twin_id: str, path: str) -> bool:
+            sender = twin_id, None
+            found = chosen.get(sender)
+            return sender not in refused and (found is None or found.has(path))
+
+        return is_kept
+
+    def _store_past(
+        self,
+        transaction: GraphTransaction,
+        prepared: _Prepared,
+        done: Progress,
+        part: int,
+        *,
+        is_last: bool,
+    ) -> Progress:
+        """Store a chunk of the history, or nothing."""
+        past, chunk = self._past, prepared.chunk
+        if past is None:  # its header says that there is none
+            raise ImportFileInvalid(
+                "The file has a history that its header does not name.", line=prepared.raw.end
+            )
+        changes = chunk if isinstance(chunk, ChangeChunk) else None
+        return past.store(
+            transaction,
+            prepared.raw.end,
+            partial(_store_chunk, transaction, prepared, done, part, is_last=is_last),
+            None if changes is None else prepared.header,
+            is_last=is_last,
+            is_whole=changes is not None and changes.is_whole,
+        )
+
     async def _finish(self, header: Header, done: Progress) -> Progress:
         def apply(transaction: GraphTransaction) -> None:
-            finish_models(self._context, transaction, header)
+            if self._past is None:
+                finish_models(self._context, transaction, header)
+            else:
+                self._past.finish(transaction)
             self._keep(transaction, done, ())
 
         await _insist(lambda: self._context.write(apply))
@@ -456,7 +572,23 @@ class _Prepared:
 
     chunk: Chunk
     raw: RawChunk
+    header: Header
     findings: Sequence[Finding]
+
+
+def _store_chunk(
+    transaction: GraphTransaction,
+    prepared: _Prepared,
+    before: Progress,
+    part: int,
+    *,
+    is_last: bool,
+) -> tuple[Progress, Sequence[Finding]]:
+    """Store a part of a chunk; return the progress and all refused lines."""
+    found = prepared.findings if is_last else ()
+    done, refused = prepared.chunk.store(transaction, before, prepared.raw.end, part)
+    both = sorted((*found, *refused), key=lambda each: each.line)
+    return replace(done, errors=before.errors + len(both)), both
 
 
 _MakeChunk: TypeAlias = Callable[
@@ -465,6 +597,9 @@ _MakeChunk: TypeAlias = Callable[
 _CHUNKS: Final[Mapping[Section, _MakeChunk]] = {
     Section.TWINS: TwinChunk,
     Section.RELATIONSHIPS: RelationshipChunk,
+    Section.PAST_TWINS: TwinChunk,
+    Section.PAST_RELATIONSHIPS: RelationshipChunk,
+    Section.CHANGES: ChangeChunk,
     Section.POINTS: PointChunk,
 }
 

@@ -222,14 +222,15 @@ def finish_models(context: GraphContext, transaction: GraphTransaction, header: 
         if record is not None and not record.decommissioned:
             decommission_model(context, transaction, record)
     found = (transaction.read_model(one.model_id) for one in header.deleted)
-    stand_ins = [record for record in found if record is not None and _stands_in(record)]
+    stand_ins = [record for record in found if record is not None and stands_in(record)]
     if stand_ins:
         transaction.delete_models([record.model_id for record in stand_ins])
         for record in stand_ins:
             context.recorder.silence().record_model_deleted(transaction, record)
 
 
-def _stands_in(record: ModelRecord) -> bool:
+def stands_in(record: ModelRecord) -> bool:
+    """Return whether it represents a deleted model while its twins are imported."""
     return _is_same(record.document, orjson.loads(_render_stand_in(record.model_id)))
 
 

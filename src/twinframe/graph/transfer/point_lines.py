@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, cast
 
@@ -66,14 +66,22 @@ class PointChunk:
                 name = item if isinstance(item, str) else ""
                 self._refused.append(build_finding(number, Section.POINTS, name, error))
 
-    def take(self, first: int) -> Points:
-        """Return the points to be stored: retention would remove those before `first`."""
+    @property
+    def twins(self) -> frozenset[str]:
+        """The ids of the twins."""
+        return frozenset(self._points.twins)
+
+    def take(self, first: int, is_kept: Callable[[str, str], bool] | None = None) -> Points:
+        """Return the points to be stored: retention would remove those before `first`.
+
+        `is_kept` says of a twin and path whether their points are; None: all are.
+        """
         found = self._points
-        if found.times and min(found.times) < first:
+        if is_kept is not None or (found.times and min(found.times) < first):
             kept = Points()
             columns = (found.twins, found.paths, found.times, found.values)
             for twin, path, time, value in zip(*columns, strict=True):
-                if time >= first:
+                if time >= first and (is_kept is None or is_kept(twin, path)):
                     kept.add(twin, path, time, value)
             found = kept
         self._count = len(found.times)

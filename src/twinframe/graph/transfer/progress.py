@@ -48,7 +48,7 @@ def build_finding(line: int, section: Section, item: str, error: TwinframeError)
 class Progress:
     """The progress: all lines up to `line` are done, with these numbers of each kind stored.
 
-    `skipped`: models that existed already, with the same document.
+    `skipped`: models that existed already, with the same document. `changes`: those of the history.
     """
 
     line: int = 0
@@ -59,6 +59,7 @@ class Progress:
     relationships: int = 0
     points: int = 0
     errors: int = 0
+    changes: int = 0
 
     def advance(self, line: int, section: Section, findings: Sequence[Finding]) -> Progress:
         """Return the progress after another chunk, whose counts are still to be added."""
@@ -75,6 +76,7 @@ class Progress:
             "relationships": self.relationships,
             "points": self.points,
             "errors": self.errors,
+            "changes": self.changes,
         }
 
 

@@ -1,7 +1,8 @@
 """The format of the file: its sections and its header.
 
 SPEC: one JSON object a line. `{"Section":"Header"}` comes first, with one line after it; Models,
-Twins and Relationships may follow, in this order; and Points, which only this service has. See
+Twins and Relationships may follow, in this order. Then come the sections that only this service
+has: History with a header of its own, the state at its beginning and the changes since; Points. See
 `docs/how-to/import-and-export.md`.
 """
 
@@ -14,8 +15,10 @@ from typing import Final, cast
 
 import orjson
 
-from twinframe.errors import ImportFileInvalid
+from twinframe.errors import ImportFileInvalid, InvalidArgument
 from twinframe.errors.nearest import find_nearest
+from twinframe.graph.history.history import parse_instant
+from twinframe.model.clock import render_update_time
 from twinframe.model.values import JsonValue
 
 VERSION: Final = "1.0.0"
@@ -31,10 +34,27 @@ class Section(enum.Enum):
     MODELS = "Models"
     TWINS = "Twins"
     RELATIONSHIPS = "Relationships"
+    HISTORY = "History"
+    PAST_MODELS = "PastModels"
+    PAST_TWINS = "PastTwins"
+    PAST_RELATIONSHIPS = "PastRelationships"
+    CHANGES = "Changes"
     POINTS = "Points"
 
 
 ORDER: Final = tuple(Section)
+STATE: Final = frozenset({Section.MODELS, Section.TWINS, Section.RELATIONSHIPS})
+"""The sections of the present state."""
+PAST: Final = frozenset(
+    {
+        Section.PAST_MODELS,
+        Section.PAST_TWINS,
+        Section.PAST_RELATIONSHIPS,
+        Section.CHANGES,
+    }
+)
+"""The sections of the history."""
+ALL_MODELS: Final = frozenset({Section.MODELS, Section.PAST_MODELS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +78,18 @@ class Header:
     """The header of a file.
 
     `exact`: etags and times of its documents are kept when it is imported; without it each document
-    gets new ones, as in the vendor's format. `models`, `deleted` and `points`, whether the file
-    has values over time, are in exact files only.
+    gets new ones, as in the vendor's format. `models`, `deleted`, `points`, whether the file has
+    values over time, and `history`, which names the history in it, are in exact files only. That of
+    a history has `since`: the moment, in nanoseconds since 1970, of the state at its beginning;
+    None: it begins with the empty graph.
     """
 
     exact: bool = False
     models: Mapping[str, ModelFacts] = field(default_factory=dict)
     deleted: tuple[DeletedModel, ...] = ()
     points: bool = False
+    history: str = ""
+    since: int | None = None
 
 
 def render_header(header: Header, author: str = "", organization: str = "") -> bytes:
@@ -84,6 +108,8 @@ def render_header(header: Header, author: str = "", organization: str = "") -> b
             },
             "deletedModels": {one.model_id: list(one.ancestors) for one in header.deleted},
             **({"points": True} if header.points else {}),
+            **({"history": header.history} if header.history else {}),
+            **({} if header.since is None else {"since": render_update_time(header.since)}),
         }
     return orjson.dumps(document)
 
@@ -126,8 +152,27 @@ def parse_header(document: JsonValue) -> Header:
         return Header()
     if not isinstance(own, dict):
         raise ImportFileInvalid(f"{OWN} in the header must be an object.")
-    has_points = own.get("points") is True
-    return Header(own.get("exact") is True, _parse_models(own), _parse_deleted(own), has_points)
+    history = own.get("history", "")
+    if not isinstance(history, str):
+        raise ImportFileInvalid(f"{OWN}.history in the header must be a text.")
+    return Header(
+        exact=own.get("exact") is True,
+        models=_parse_models(own),
+        deleted=_parse_deleted(own),
+        points=own.get("points") is True,
+        history=history,
+        since=_parse_since(own),
+    )
+
+
+def _parse_since(own: Mapping[str, JsonValue]) -> int | None:
+    since = own.get("since")
+    if since is None:
+        return None
+    try:
+        return parse_instant(since, f"{OWN}.since in the header")
+    except InvalidArgument as error:
+        raise ImportFileInvalid(error.message) from error
 
 
 def check_order(before: Section | None, section: Section, line: int) -> None:

@@ -17,6 +17,7 @@ from twinframe.graph.transfer.progress import Finding, Progress
 from twinframe.settings import Settings
 from twinframe.settings.history import HistorySettings
 from twinframe.storage.points import Points
+from twinframe.testing.factories import ROOM, SENSOR, build_building_interfaces
 from twinframe_points.settings import PointsSettings
 
 START = NOW // 86_400 * DAY
@@ -147,3 +148,19 @@ def test_points_come_last(empty: World, shelves: list[Shelf]) -> None:
     file = File().section("Points").section("Twins")
     with pytest.raises(ImportFileInvalid, match="cannot come behind"):
         Moving(empty, shelves[0], telemetry="all").take(file.render())
+
+
+def test_points_of_models_that_are_not_chosen_are_left_out(
+    empty: World, shelves: list[Shelf]
+) -> None:
+    one, other = shelves
+    fill(one)
+    text = Moving(empty, one, telemetry="all").export()
+    moving = Moving(empty, other, telemetry=[ROOM])
+    empty.do(empty.graph.models.create_models(build_building_interfaces()))
+    empty.put("r1")
+    moving.take(text, changes=False)
+    assert set(other.store.list_paths("r1")) == {"temperature", "a/odd", "long"}
+    assert not other.store.list_paths("gone \u00e4")
+    third = Moving(empty, other, telemetry=[SENSOR])
+    assert third.take(text, changes=False).points == 0
