@@ -66,6 +66,11 @@ class HistorySettings(Section):
         description="Bytes of stored changes and events, telemetry included. Beyond it, the oldest "
         "are deleted.",
     )
+    copies_bytes: Annotated[int, Field(ge=0)] = Field(
+        default=1024 * 1024 * 1024,
+        description="Bytes of copies of earlier states, which are made for queries that ask about "
+        "the same state again. Each has at most half. 0: none is made.",
+    )
     who: bool = Field(
         default=True,
         description="Keep with each change who made it: the subject of the token, or the name of "

@@ -33,6 +33,7 @@ ON CONFLICT (dtmi) DO UPDATE SET
   upload_time = excluded.upload_time, decommissioned = excluded.decommissioned
 RETURNING id"""
 _NAME: Final = "INSERT INTO interface (dtmi, name) VALUES (?, ?) RETURNING id"
+_KNOWN: Final = "SELECT id FROM interface WHERE dtmi = ?"
 _FORGET_REFERENCES: Final = (
     "DELETE FROM interface_reference WHERE referrer IN (SELECT value FROM json_each(?))"
 )
@@ -113,6 +114,18 @@ def write_name(runner: StatementRunner, model_id: str) -> int:
     write_closure(runner, {interface})
     runner.read_one(_BUMP)
     return interface
+
+
+def write_extended(runner: StatementRunner, model_id: str, ancestors: Iterable[str]) -> None:
+    """Write a model that is not stored, but still named, and that it extends these."""
+    rows = {
+        each: runner.read_one(_KNOWN, (each,)) or write_name(runner, each)
+        for each in (model_id, *ancestors)
+    }
+    row = rows.pop(model_id)
+    for above in rows.values():
+        runner.read_one(_REFER, (row, above, EXTENDS))
+    write_closure(runner, {row})
 
 
 def write_closure(runner: StatementRunner, changed: Iterable[int]) -> None:
@@ -199,7 +212,7 @@ def _write_references(
     for kind, names in ((EXTENDS, record.extends), (COMPONENT, record.components)):
         for name in names:
             if name not in ids:
-                known = runner.read_one("SELECT id FROM interface WHERE dtmi = ?", (name,))
+                known = runner.read_one(_KNOWN, (name,))
                 if known is None:
                     known = runner.read_one(_NAME, (name, build_model_name(name)))
                     made.add(known)

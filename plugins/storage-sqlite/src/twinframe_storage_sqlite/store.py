@@ -36,6 +36,7 @@ from twinframe_storage_sqlite.opening import FileSchema
 from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import SqlValue
+from twinframe_storage_sqlite.states import StateSession
 from twinframe_storage_sqlite.transaction import SqliteTransaction
 from twinframe_storage_sqlite.verify import verify_graph
 from twinframe_storage_sqlite.writing import FileWriter
@@ -77,14 +78,24 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, IndexUpkeep, Backups):
         """Close the writing connection and the locks; the last process's close empties the WAL."""
         self._writer.close()
 
-    def session(self) -> SqliteSession:
+    def session(self) -> StateSession:
         """Open a connection of its own, which cannot write."""
+        scheduler = share_scheduler(self.settings.long_statements)
+        notes = None if self.settings.automatic_indexes == "off" else self._notes
+        connection = self._open_reader(self._path)
+        return StateSession(connection, scheduler, notes, self._open_copy)
+
+    def _open_reader(self, path: str) -> apsw.Connection:
         try:
-            scheduler = share_scheduler(self.settings.long_statements)
-            notes = None if self.settings.automatic_indexes == "off" else self._notes
-            return SqliteSession(open_reader(self._path, self.settings), scheduler, notes)
+            return open_reader(path, self.settings)
         except EngineError as error:
-            raise build_error(error, self._path) from error
+            raise build_error(error, path) from error
+
+    def _open_copy(self, path: str) -> SqliteSession:
+        """Open the file of an earlier state."""
+        return SqliteSession(
+            self._open_reader(path), share_scheduler(self.settings.long_statements)
+        )
 
     def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions and commit them together, under the writer lock."""

@@ -12,7 +12,12 @@ import orjson
 
 from twinframe.graph.documents.relationships import ETAG, NAME, TARGET
 from twinframe.graph.documents.twins import METADATA, MODEL
-from twinframe.graph.history.documents import CREATIONS, read_document, read_documents
+from twinframe.graph.history.documents import (
+    CREATIONS,
+    read_document,
+    read_documents,
+    read_documents_before,
+)
 from twinframe.graph.history.models import PastModels
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.values import Node, Relationship
@@ -33,6 +38,7 @@ from twinframe.storage.base import (
     TwinRecord,
 )
 from twinframe.storage.entities import build_model_node
+from twinframe.storage.states import EarlierState
 
 T = TypeVar("T")
 
@@ -49,8 +55,11 @@ class _Changed(NamedTuple):
     twins: frozenset[EntityKey]
     relationships: frozenset[EntityKey]
 
+    def has(self, key: EntityKey) -> bool:
+        return key in self.twins or key in self.relationships
 
-class PastSession(GraphSession):
+
+class PastSession(EarlierState):
     """The graph after the event at `position`; use it in one snapshot of `session`.
 
     Its events and entries are those of the present.
@@ -65,6 +74,11 @@ class PastSession(GraphSession):
     def present(self) -> GraphSession:
         """The session of the present state."""
         return self._session
+
+    @property
+    def position(self) -> int:
+        """The position."""
+        return self._position
 
     @property
     def is_present(self) -> bool:
@@ -164,9 +178,7 @@ class PastSession(GraphSession):
             found = read_documents(self._session, keys, self._position)
             for key in keys:
                 if key in found:
-                    document = orjson.loads(found[key])
-                    model_id = _read_model(document)
-                    yield TwinRecord(key[0], model_id, document[ETAG], found[key])
+                    yield _build_twin(key, found[key])
 
     def iterate_relationships(self) -> Iterator[RelationshipRecord]:
         """Every relationship by source and id; all keys are held in memory."""
@@ -174,9 +186,7 @@ class PastSession(GraphSession):
             found = read_documents(self._session, keys, self._position)
             for key in keys:
                 if key in found:
-                    document = orjson.loads(found[key])
-                    ends = document[NAME], document[TARGET]
-                    yield RelationshipRecord(*key, *ends, document[ETAG], found[key])
+                    yield _build_edge(key, found[key])
 
     def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
         """The relationship's document."""
@@ -284,6 +294,46 @@ class PastSession(GraphSession):
         listed = Listed(orjson.dumps((place, *key)).decode(), item)
         return {(self._session.rank_incoming_key(place), *key): listed}
 
+    # --- what differs from the present, for a copy ----------------------------------------------
+
+    def read_ancestors(self, model_id: str) -> frozenset[str]:
+        """The models that a model extends, and itself."""
+        return self._models.read_ancestors(model_id)
+
+    def find_changed_twins(self, ids: Sequence[str]) -> Mapping[str, TwinRecord | None]:
+        """Those that changed, as they were."""
+        found = self._find_changed([(twin_id, "") for twin_id in ids])
+        return {
+            key[0]: None if body is None else _build_twin(key, body) for key, body in found.items()
+        }
+
+    def find_changed_relationships(
+        self, keys: Sequence[EntityKey]
+    ) -> Mapping[EntityKey, RelationshipRecord | None]:
+        """Those that changed, as they were."""
+        found = self._find_changed(keys)
+        return {
+            key: None if body is None else _build_edge(key, body) for key, body in found.items()
+        }
+
+    def _find_changed(self, keys: Sequence[EntityKey]) -> dict[EntityKey, bytes | None]:
+        if self._changed is not None:
+            keys = [key for key in keys if self._changed.has(key)]
+        changes = self._session.read_first_changes(keys, after=self._position) if keys else {}
+        return dict.fromkeys(changes) | read_documents_before(self._session, changes)
+
+    def iterate_gone_twins(self) -> Iterator[TwinRecord]:
+        """The twins that exist no longer."""
+        for keys in self._find_gone_twins():
+            for key, body in read_documents(self._session, keys, self._position).items():
+                yield _build_twin(key, body)
+
+    def iterate_gone_relationships(self) -> Iterator[RelationshipRecord]:
+        """The relationships that exist no longer."""
+        for keys in self._find_gone_relationships():
+            for key, body in read_documents(self._session, keys, self._position).items():
+                yield _build_edge(key, body)
+
     # --- the evaluator's port -------------------------------------------------------------------
 
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
@@ -387,25 +437,44 @@ class PastSession(GraphSession):
         """Yield each twin that exists now or was deleted since."""
         for node in self._session.scan_nodes(None):
             yield node.id, ""
+        for keys in self._find_gone_twins():
+            yield from keys
+
+    def _find_gone_twins(self) -> Iterator[list[EntityKey]]:
+        """Yield in batches the twins that were deleted since and exist no longer."""
         gone = dict.fromkeys(self._session.find_deleted_twins(after=self._position))
         for twin_ids in _batch(gone):
             present = self._session.read_twin_models(twin_ids)
-            yield from ((twin_id, "") for twin_id in twin_ids if twin_id not in present)
+            yield [(twin_id, "") for twin_id in twin_ids if twin_id not in present]
 
     def _find_relationships(self) -> Iterator[EntityKey]:
         """Yield each relationship that exists now or was deleted since."""
         for each in self._session.scan_relationships(()):
             yield each.source, each.id
+        for keys in self._find_gone_relationships():
+            yield from keys
+
+    def _find_gone_relationships(self) -> Iterator[list[EntityKey]]:
         gone = dict.fromkeys(self._session.find_deleted_relationships(after=self._position))
         for keys in _batch(gone):
             present = self._session.read_relationship_documents(keys)
-            yield from (key for key in keys if key not in present)
+            yield [key for key in keys if key not in present]
 
 
 def _batch(items: Iterable[T]) -> Iterator[list[T]]:
     remaining = iter(items)
     while batch := list(islice(remaining, _AT_ONCE)):
         yield batch
+
+
+def _build_twin(key: EntityKey, body: bytes) -> TwinRecord:
+    document = orjson.loads(body)
+    return TwinRecord(key[0], _read_model(document), document[ETAG], body)
+
+
+def _build_edge(key: EntityKey, body: bytes) -> RelationshipRecord:
+    document = orjson.loads(body)
+    return RelationshipRecord(*key, document[NAME], document[TARGET], document[ETAG], body)
 
 
 def _build_stored(body: bytes | None) -> StoredDocument | None:

@@ -4,8 +4,8 @@ Paging: a plan whose rows come in the order of a key continues after the last ke
 between pages neither repeat nor hide rows. The result of any other query that is longer than a page
 is written to a file once, while its first page is sent; all pages show the one snapshot.
 
-A query of an earlier state is run by the evaluator over a session that shows that state, unless
-nothing has changed since.
+A query of an earlier state is run by the evaluator over a session that shows that state, until
+questions about it are worth a copy of it, which the store's engine reads.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from twinframe.graph.queries.past_values import QueryPast
 from twinframe.graph.queries.plans import Found, Plan, QueryPlans
 from twinframe.graph.queries.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
 from twinframe.graph.queries.spool import ResultSpool, SpoolLimits, SpoolWriter
+from twinframe.graph.queries.states import PastStates
 from twinframe.graph.queries.watch import QueryWatch
 from twinframe.graph.series.series import Series
 from twinframe.model.values import JsonValue, Value
@@ -124,7 +125,8 @@ _Publish: TypeAlias = Callable[[_Answer], None]
 class _Request:
     """The request for a page of `size` rows, of at most `bytes` but for the first one.
 
-    `values` are those with which the plan runs. `watch` is None where there are no instruments.
+    `values` are those with which one of the `plans` runs. `watch` is None where there are no
+    instruments.
     """
 
     position: _Position
@@ -132,6 +134,7 @@ class _Request:
     size: int
     bytes: int
     limits: Limits
+    plans: QueryPlans
     watch: QueryWatch | None = None
 
 
@@ -161,6 +164,11 @@ class Queries:
         self._plans = QueryPlans(settings, context.models, engine)
         self._history = History(context)
         self._past_plans = QueryPlans(settings, ModelCache(), None)
+        # NOTE: what an engine keeps beside the store is of the present state.
+        statements = None if engine is None else engine.statements
+        self._state_plans = QueryPlans(settings, ModelCache(), statements)
+        most_bytes = 0 if engine is None else context.settings.history.copies_bytes
+        self._states = PastStates(scratch, most_bytes, settings.result_lifetime)
         self._spool = ResultSpool(
             scratch,
             SpoolLimits(
@@ -185,7 +193,9 @@ class Queries:
         started = time.perf_counter()
         size = self._sizes.build(page_size)
         position, plan = _Position(text, parameters), found.plan
-        request = _Request(position, found.values, size, self._sizes.bytes, _SHORT_LIMITS)
+        request = _Request(
+            position, found.values, size, self._sizes.bytes, _SHORT_LIMITS, self._plans
+        )
         answer = self._run_short(request, plan)
         if answer is None:
             return None
@@ -328,9 +338,12 @@ class Queries:
             settings.max_rows, deadline, settings.max_hops, Meter(), settings.max_bytes, memory
         )
         text, values = position.text, position.values
-        request = _Request(position, values, size, self._sizes.bytes, limits, watch)
+        request = _Request(position, values, size, self._sizes.bytes, limits, self._plans, watch)
         state = position.state
         if state is not None:
+            answer = self._run_short_past(request, state)
+            if answer is not None:
+                return answer
 
             def take_past(session: GraphSession, publish: _Publish) -> _Answer:
                 read = partial(self._take, request=request, found=None, publish=publish)
@@ -351,7 +364,28 @@ class Queries:
 
     # --- on the event loop, when it is short --------------------------------------------------
 
-    def _run_short(self, request: _Request, plan: Plan) -> _Answer | None:
+    def _run_short_past(self, request: _Request, state: _State) -> _Answer | None:
+        """Return the page at once if there is a copy of the state, as `_run_short` does."""
+        text, values = request.position.text, request.values
+        found = self._state_plans.find(text, values) if is_small(text, values) else None
+        if found is None or not found.plan.is_short or not self._tries_short:
+            return None
+        plan, request.plans = found.plan, self._state_plans
+        given = replace(request, values=found.values)
+
+        def take(session: GraphSession) -> _Answer | None:
+            assert isinstance(session, PastSession)  # noqa: S101  # `show` gives one
+            with self._states.open_short(session, SHORT_STEPS, SHORT_SECONDS) as copy:
+                return _LATER if copy is None else _take_short(copy, given, plan)
+
+        return self._run_short(request, plan, self._history.show(state.position, take))
+
+    def _run_short(
+        self,
+        request: _Request,
+        plan: Plan,
+        take: Callable[[GraphSession], _Answer | None] | None = None,
+    ) -> _Answer | None:
         """Return the page at once, if this run of a recently short plan is short too, else None.
 
         PERF: switching to a thread and back takes longer than most short queries.
@@ -361,7 +395,9 @@ class Queries:
         if request.watch is not None:
             request.watch.begin_run(plan)
         answer = self._context.runner.read_short(
-            lambda session: _take_short(session, request, plan), SHORT_STEPS, SHORT_SECONDS
+            take or (lambda session: _take_short(session, request, plan)),
+            SHORT_STEPS,
+            SHORT_SECONDS,
         )
         if answer is _LATER:
             return None
@@ -377,13 +413,34 @@ class Queries:
         self, session: GraphSession, request: _Request, found: Found | None, publish: _Publish
     ) -> _Answer:
         """Return the page by the engine's plan, or on `CannotRun` by the evaluator's."""
-        position, watch = request.position, request.watch
-        if isinstance(session, PastSession) and session.is_present:
-            session = session.present  # which engines can read; its snapshot is open
-        plans = self._past_plans if isinstance(session, PastSession) else self._plans
+        if not isinstance(session, PastSession):
+            return self._take_by(session, session, request, found, publish)
+        if session.is_present:  # which engines can read; its snapshot is open
+            return self._take_by(session.present, session, request, None, publish)
+        with self._states.open_long(session, request.limits.deadline) as copy:
+            if copy is not None:
+                request.plans = self._state_plans
+                return self._take_by(copy, session, request, None, publish)
+        start = time.thread_time()
+        request.plans = self._past_plans
+        answer = self._take_by(session, session, request, None, publish)
+        publish(answer)
+        self._states.note(session, time.thread_time() - start)
+        return answer
+
+    def _take_by(
+        self,
+        session: GraphSession,
+        asked: GraphSession,
+        request: _Request,
+        found: Found | None,
+        publish: _Publish,
+    ) -> _Answer:
+        """Return the page of a run on `session`, which shows the state of `asked`."""
+        position, watch, plans = request.position, request.watch, request.plans
         session.watch_memory(self._context.memory.look)
         if self._series is not None:
-            session.past = QueryPast(self._context, self._series, session)
+            session.past = QueryPast(self._context, self._series, asked)
         if watch is not None:
             watch.begin_compile()
         plan, request.values = plans.open(session, position.text, position.values, found)
@@ -434,7 +491,7 @@ class Queries:
             with writer:
                 self._write_rows(writer, rows)
         except CannotRun:
-            self._plans.give_up(plan, request.position.text, request.position.values)
+            request.plans.give_up(plan, request.position.text, request.position.values)
         except OSError as error:
             _log.warning("A result could not be kept for its next pages: %s", error)
 

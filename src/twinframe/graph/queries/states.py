@@ -1,0 +1,134 @@
+"""Keeps copies of earlier states that are asked about again, so that the store's engine reads them.
+
+The evaluator needs no copy, and answers first. A copy is made once the questions about its state
+have taken a share of the time that the copy will take.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Final
+
+from twinframe.errors import StorageFull, TwinframeError
+from twinframe.graph.history.past import PastSession
+from twinframe.storage.backups import making_file
+from twinframe.storage.base import GraphSession
+from twinframe.storage.states import StateCopies
+
+_SUFFIX: Final = ".state"
+_SECONDS_AN_ENTITY: Final = 0.00001
+_SHARE: Final = 0.05
+"""Questions are worth a copy that takes twenty times as long: others will follow."""
+_MOST_NOTED: Final = 1000
+
+_log = logging.getLogger(__name__)
+
+
+class PastStates:
+    """The copies of one graph, in a directory that its processes share. Thread-safe.
+
+    Before another one is made, those are deleted that were unused for `lifetime` seconds, and the
+    longest unused until it fits into `most_bytes` if it has half of that, which is the most.
+    """
+
+    def __init__(self, directory: Path | None, most_bytes: int, lifetime: float) -> None:
+        """Without a directory no copies are made."""
+        self._directory = directory
+        self._most_bytes = most_bytes
+        self._lifetime = lifetime
+        self._seconds: OrderedDict[int, float] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making = threading.Lock()
+
+    @contextmanager
+    def open_long(self, past: PastSession, deadline: float | None) -> Iterator[GraphSession | None]:
+        """Open the copy of a state, in the snapshot in which `past` is read; None without one."""
+        with self._open(past) as copy:
+            if copy is None:
+                yield None
+                return
+            with copy.snapshot(deadline):
+                past.check_deadline()  # NOTE: its interruption may have come before the snapshot
+                yield copy
+
+    @contextmanager
+    def open_short(
+        self, past: PastSession, steps: int, seconds: float
+    ) -> Iterator[GraphSession | None]:
+        """Open it for work that must be short."""
+        with self._open(past) as copy:
+            if copy is None:
+                yield None
+                return
+            with copy.short_snapshot(steps, seconds):
+                yield copy
+
+    def _open(self, past: PastSession) -> AbstractContextManager[GraphSession | None]:
+        session = past.present
+        if self._directory is None or not isinstance(session, StateCopies):
+            return nullcontext()
+        return session.open_state(self._find_path(self._directory, past))
+
+    def note(self, past: PastSession, seconds: float) -> None:
+        """Note how long a question took; make a copy if they are worth one."""
+        session, directory = past.present, self._directory
+        if directory is None or not self._most_bytes or not isinstance(session, StateCopies):
+            return
+        with self._lock:
+            seconds += self._seconds.pop(past.position, 0.0)
+            self._seconds[past.position] = seconds
+            if len(self._seconds) > _MOST_NOTED:
+                self._seconds.popitem(last=False)
+        if seconds < session.count_entities() * _SECONDS_AN_ENTITY * _SHARE:
+            return
+        if self._making.acquire(blocking=False):
+            try:
+                self._make(session, past, directory)
+            finally:
+                self._making.release()
+
+    def _make(self, session: StateCopies, past: PastSession, directory: Path) -> None:
+        path = self._find_path(directory, past)
+        failed = -session.count_entities() * _SECONDS_AN_ENTITY
+        try:
+            directory.mkdir(mode=0o700, exist_ok=True)
+            if not path.exists():
+                largest = self._most_bytes // 2
+                self._tidy(directory, self._most_bytes - largest)
+                with making_file(path) as draft:
+                    session.write_state(draft, past, largest)
+                    draft.replace(path)
+        except StorageFull:
+            failed *= 1000
+            _log.info("A copy of the state at %d takes more space than it may have.", past.position)
+        except (TwinframeError, OSError) as error:
+            _log.warning("The state at %d cannot be copied: %s", past.position, error)
+        else:
+            return
+        with self._lock:  # NOTE: it is tried again after many more questions
+            self._seconds[past.position] = failed
+
+    def _tidy(self, directory: Path, most_bytes: int) -> None:
+        """Delete copies that were unused for long, and the longest unused of too many bytes."""
+        found = []
+        for path in directory.glob(f"*{_SUFFIX}"):
+            with suppress(FileNotFoundError):
+                state = path.stat()
+                found.append((state.st_mtime, state.st_size, path))
+        found.sort()
+        size = sum(each for _, each, _ in found)
+        oldest = time.time() - self._lifetime
+        for used, each, path in found:
+            if used > oldest and size <= most_bytes:
+                break
+            path.unlink(missing_ok=True)
+            size -= each
+
+    def _find_path(self, directory: Path, past: PastSession) -> Path:
+        return directory / f"{past.position}{_SUFFIX}"
