@@ -30,6 +30,7 @@ from twinframe.query.plan.split import split
 from twinframe.settings import QuerySettings
 from twinframe.storage.base import GraphSession, GraphStore
 from twinframe.storage.memory import MemoryStore
+from twinframe.storage.states import StateCopies
 from twinframe_columns.build import build_projection, order_labels
 from twinframe_columns.choosing import ChoosingEngine
 from twinframe_columns.holder import ProjectionHolder
@@ -45,9 +46,13 @@ from twinframe_storage_sqlite.store import SqliteGraphStore
 
 ENGINES = ("evaluator", "sqlite", "columns", "rdf")
 PAST = "past"
+"""SQLite over a copy of an earlier state of a graph."""
+PAST_EVALUATOR = "past-evaluator"
 """The evaluator over an earlier state of a graph in SQLite."""
 _SECONDS = 30.0
 _TMPFS = Path("/dev/shm")  # noqa: S108  -- PERF: the files of a test run need no disk
+_PLACE = _TMPFS if _TMPFS.is_dir() else None
+_MOST_BYTES = 2**26
 
 
 class _FreshColumns(ProjectionHolder):
@@ -118,20 +123,20 @@ class Engine:
     def _open_typing(self) -> MemberTyping | None:
         if self._typings is None:
             return None
-        with self._session.snapshot():
-            session = self._show(self._session)
+        with self._read() as session:
             return self._typings.open(session, session.read_schema_version())
 
-    def _show(self, session: GraphSession) -> GraphSession:
-        """Return what a query reads, in a snapshot of the session."""
-        return session
+    @contextmanager
+    def _read(self, deadline: float | None = None) -> Iterator[GraphSession]:
+        """Open what a query reads, in a snapshot."""
+        with self._session.snapshot(deadline):
+            yield self._session
 
     def _take(self, execution: Execution, parameters: Mapping[str, Value]) -> Answer:
         limits = Limits(self._max_rows, time.monotonic() + _SECONDS, self._max_hops)
         whole = isinstance(execution, WholeExecution)
         columns = execution.query.columns
-        with self._session.snapshot(limits.deadline):
-            session = self._show(self._session)
+        with self._read(limits.deadline) as session:
             rows = tuple(execution.run_rows(session, parameters, limits))
             if whole:
                 texts = tuple(body for body, _ in execution.run_json(session, parameters, limits))
@@ -154,19 +159,35 @@ class PastEngine(Engine):
         finally:
             self.graph.bring_back(deleted)
 
-    def _show(self, session: GraphSession) -> GraphSession:
-        return PastSession(session, self._position)
+    @contextmanager
+    def _read(self, deadline: float | None = None) -> Iterator[GraphSession]:
+        with super()._read(deadline) as session:
+            yield PastSession(session, self._position)
+
+
+class CopyEngine(PastEngine):
+    """Runs each query on a copy of the state that `PastEngine` shows."""
+
+    @contextmanager
+    def _read(self, deadline: float | None = None) -> Iterator[GraphSession]:
+        with super()._read(deadline) as past, tempfile.NamedTemporaryFile(dir=_PLACE) as file:
+            assert isinstance(past, PastSession)
+            assert isinstance(past.present, StateCopies)
+            past.present.write_state(Path(file.name), past, _MOST_BYTES)
+            with past.present.open_state(Path(file.name)) as copy:
+                assert copy is not None
+                with copy.snapshot(deadline):
+                    yield copy
 
 
 @contextmanager
 def open_engine(name: str, *, optimized: bool = True) -> Iterator[Engine]:
     """One engine over one new store, for any number of scenarios; removed at the end."""
-    place = _TMPFS if _TMPFS.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="twinframe-tck-", dir=place) as folder:
+    with tempfile.TemporaryDirectory(prefix="twinframe-tck-", dir=_PLACE) as folder:
         store, query_engine = _build_store(name, folder)
         store.open()
-        kind = PastEngine if name == PAST else Engine
-        engine = kind(name, store, query_engine, optimized=optimized)
+        kinds = {PAST: CopyEngine, PAST_EVALUATOR: PastEngine}
+        engine = kinds.get(name, Engine)(name, store, query_engine, optimized=optimized)
         try:
             yield engine
         finally:
@@ -178,14 +199,14 @@ def _build_store(name: str, folder: str) -> tuple[GraphStore, QueryEngine | None
     match name:
         case "evaluator":
             return MemoryStore(), None
-        case "sqlite" | "columns":
+        case "sqlite" | "columns" | "past":
             settings = SqliteSettings(directory=folder, durability="relaxed")
             store = SqliteGraphStore(settings, "tck")
-            engine: QueryEngine = twinframe_query_engine(store)
-            if name == "columns":
+            engine: QueryEngine | None = twinframe_query_engine(store)
+            if name == "columns" and engine is not None:
                 engine = ChoosingEngine(engine, _FreshColumns(store, ColumnsSettings()))
             return store, engine
-        case _ if name == PAST:
+        case _ if name == PAST_EVALUATOR:
             return SqliteGraphStore(
                 SqliteSettings(directory=folder, durability="relaxed"), name
             ), None

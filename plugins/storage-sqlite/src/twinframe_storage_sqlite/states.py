@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 import apsw
 
+from twinframe.errors import StorageError
 from twinframe.storage.base import GraphSession, RelationshipRecord, TwinRecord
 from twinframe.storage.cpu_scheduler import CpuScheduler
 from twinframe.storage.states import EarlierState, StateCopies
@@ -113,12 +114,20 @@ class StateSession(SqliteSession, StateCopies):
         copy = self._copy
         if copy is None or not is_there or copy.connection.filename != str(path):
             self._close_copy()
-            copy = self._copy = self._open_copy(str(path)) if is_there else None
+            copy = self._copy = self._open_there(path) if is_there else None
         self._reads_copy = True
         try:
             yield copy
         finally:
             self._reads_copy = False
+
+    def _open_there(self, path: Path) -> SqliteSession | None:
+        try:
+            return self._open_copy(str(path))
+        except StorageError:
+            if path.exists():
+                raise
+            return None  # another process has just removed it
 
     def _close_copy(self) -> None:
         copy, self._copy = self._copy, None

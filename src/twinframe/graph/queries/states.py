@@ -11,17 +11,19 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from twinframe.errors import StorageFull, TwinframeError
+from twinframe.errors import StorageDamaged, TwinframeError
 from twinframe.graph.history.past import PastSession
+from twinframe.runtime.files import sync_open
 from twinframe.storage.backups import making_file
 from twinframe.storage.base import GraphSession
 from twinframe.storage.states import StateCopies
 
 _SUFFIX: Final = ".state"
+_SECONDS: Final = 0.02
 _SECONDS_AN_ENTITY: Final = 0.00001
 _SHARE: Final = 0.05
 """Questions are worth a copy that takes twenty times as long: others will follow."""
@@ -69,11 +71,19 @@ class PastStates:
             with copy.short_snapshot(steps, seconds):
                 yield copy
 
-    def _open(self, past: PastSession) -> AbstractContextManager[GraphSession | None]:
+    @contextmanager
+    def _open(self, past: PastSession) -> Iterator[GraphSession | None]:
         session = past.present
         if self._directory is None or not isinstance(session, StateCopies):
-            return nullcontext()
-        return session.open_state(self._find_path(self._directory, past))
+            yield None
+            return
+        path = self._find_path(self._directory, past)
+        try:
+            with session.open_state(path) as copy:
+                yield copy
+        except StorageDamaged:
+            path.unlink(missing_ok=True)
+            raise
 
     def note(self, past: PastSession, seconds: float) -> None:
         """Note how long a question took; make a copy if they are worth one."""
@@ -85,34 +95,32 @@ class PastStates:
             self._seconds[past.position] = seconds
             if len(self._seconds) > _MOST_NOTED:
                 self._seconds.popitem(last=False)
-        if seconds < session.count_entities() * _SECONDS_AN_ENTITY * _SHARE:
-            return
-        if self._making.acquire(blocking=False):
+        price = _SECONDS + session.count_entities() * _SECONDS_AN_ENTITY
+        if seconds >= price * _SHARE and self._making.acquire(blocking=False):
             try:
-                self._make(session, past, directory)
+                if not self._make(session, past, directory):
+                    with self._lock:  # NOTE: it is tried again after many more questions
+                        self._seconds[past.position] = -price
             finally:
                 self._making.release()
 
-    def _make(self, session: StateCopies, past: PastSession, directory: Path) -> None:
+    def _make(self, session: StateCopies, past: PastSession, directory: Path) -> bool:
+        """Make a copy; return whether it is there."""
         path = self._find_path(directory, past)
-        failed = -session.count_entities() * _SECONDS_AN_ENTITY
+        largest = self._most_bytes // 2
         try:
             directory.mkdir(mode=0o700, exist_ok=True)
             if not path.exists():
-                largest = self._most_bytes // 2
                 self._tidy(directory, self._most_bytes - largest)
                 with making_file(path) as draft:
                     session.write_state(draft, past, largest)
+                    with draft.open("rb") as file:
+                        sync_open(file)  # NOTE: a file of that name is whole, also after a crash
                     draft.replace(path)
-        except StorageFull:
-            failed *= 1000
-            _log.info("A copy of the state at %d takes more space than it may have.", past.position)
         except (TwinframeError, OSError) as error:
-            _log.warning("The state at %d cannot be copied: %s", past.position, error)
-        else:
-            return
-        with self._lock:  # NOTE: it is tried again after many more questions
-            self._seconds[past.position] = failed
+            _log.info("The state at %d cannot be copied: %s", past.position, error)
+            return False
+        return True
 
     def _tidy(self, directory: Path, most_bytes: int) -> None:
         """Delete copies that were unused for long, and the longest unused of too many bytes."""

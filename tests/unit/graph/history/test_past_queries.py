@@ -22,12 +22,14 @@ from twinframe.errors import (
     Unsupported,
 )
 from twinframe.graph.history.past import PastSession
+from twinframe.graph.queries import states
 from twinframe.model.clock import render_update_time
 from twinframe.settings import QuerySettings, Settings
 from twinframe.settings.history import HistorySettings
 from twinframe.testing.contracts.base import reading, run
 from twinframe.testing.factories import build_building_interfaces
 
+NAMES = "MATCH (n:Room) RETURN n.name AS name ORDER BY name"
 QUERIES = [
     "MATCH (n) RETURN n",
     "MATCH (n:Room) WHERE n.name IS NOT NULL RETURN n.`$dtId` AS id, n.name AS name",
@@ -60,17 +62,25 @@ def change(player: Player, action: tuple[Any, ...]) -> None:
         player.play(action, {})
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def read_engines(world: World, text: str, position: int) -> list[str]:
+    """The engines that answer parts of a query now."""
+    (row,) = ask(world, f"EXPLAIN {text}", position)[0]
+    return [part["engine"] for part in orjson.loads(row)["pushed"]]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "copies"])
 @settings(
     deadline=None,
-    max_examples=25,
+    max_examples=16,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(actions=st.lists(ACTIONS, min_size=1, max_size=12))
 def test_a_query_of_an_earlier_state_answers_what_it_answered_then(
-    kind: str, actions: list[Any]
+    monkeypatch: pytest.MonkeyPatch, kind: str, actions: list[Any]
 ) -> None:
-    with open_store(kind) as store:
+    has_copies = kind == "copies"
+    with monkeypatch.context() as patched, open_store("sqlite" if has_copies else kind) as store:
+        patched.setattr(states, "_SHARE", 0.0 if has_copies else 1e9)
         player = Player(store)
         answers: dict[int, Any] = {}
         for action in actions:
@@ -79,6 +89,9 @@ def test_a_query_of_an_earlier_state_answers_what_it_answered_then(
                 last = session.read_event_bounds()[1]
             answers[last] = [ask(player.world, text) for text in QUERIES]
         for position, expected in answers.items():
+            ask(player.world, NAMES, position)  # makes the copy, if there are any
+            if has_copies and position != last:
+                assert read_engines(player.world, NAMES, position) == ["sqlite"]
             for text, answer in zip(QUERIES, expected, strict=True):
                 found = ask(player.world, text, position)
                 if ("unload",) in [action[:1] for action in actions]:
@@ -89,10 +102,14 @@ def test_a_query_of_an_earlier_state_answers_what_it_answered_then(
 
 @pytest.fixture
 def world(request: pytest.FixtureRequest) -> Any:
-    with open_store(getattr(request, "param", "sqlite")) as store:
-        world = World(store, Settings())
-        world.do(world.graph.models.create_models(build_building_interfaces()))
-        yield world
+    kind = getattr(request, "param", "sqlite")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(states, "_SHARE", 0.0)
+        with open_store("sqlite" if kind == "copies" else kind) as store:
+            most_bytes = 2**25 if kind == "copies" else 0
+            world = World(store, Settings(history=HistorySettings(copies_bytes=most_bytes)))
+            world.do(world.graph.models.create_models(build_building_interfaces()))
+            yield world
 
 
 def find_last(world: World) -> tuple[int, int]:
@@ -100,9 +117,6 @@ def find_last(world: World) -> tuple[int, int]:
         found = session.read_moment(session.read_event_bounds()[1])
     assert found is not None
     return found
-
-
-NAMES = "MATCH (n:Room) RETURN n.name AS name ORDER BY name"
 
 
 @pytest.mark.parametrize("world", ["memory", "sqlite"], indirect=True)
@@ -165,6 +179,7 @@ def test_a_state_is_named_once(world: World) -> None:
         world.do(world.graph.queries.run(f"AS OF 1 {NAMES}", as_of=1))
 
 
+@pytest.mark.parametrize("world", ["sqlite", "copies"], indirect=True)
 @pytest.mark.parametrize("by_clause", [True, False])
 def test_pages_of_an_earlier_state_go_on_in_it(world: World, by_clause: bool) -> None:
     for at in range(6):
@@ -172,6 +187,10 @@ def test_pages_of_an_earlier_state_go_on_in_it(world: World, by_clause: bool) ->
     position, _ = find_last(world)
     text, as_of = (f"AS OF {position} {NAMES}", None) if by_clause else (NAMES, position)
     queries = world.graph.queries
+    if world.settings.history.copies_bytes:
+        world.put("t0", name="between")
+        ask(world, NAMES, position)  # makes the copy
+        assert read_engines(world, NAMES, position) == ["sqlite"]
     page = world.do(queries.run(text, as_of=as_of, page_size=2))
     rows = list(page.rows)
     while page.continuation_token is not None:
