@@ -32,6 +32,9 @@ class WriteClock:
     It does not serve lifetimes: it may stand still for as long as the machine's clock is behind.
     """
 
+    settled = 0
+    """Up to this moment, no write of any worker will come any more."""
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._latest = 0
@@ -77,6 +80,10 @@ class WriteClock:
             transaction.put_entry(_KIND, _KEY, orjson.dumps(latest))
             mark = latest
         return mark
+
+    def settle(self, now: int) -> None:
+        """Record that all writes that began before `now` have ended."""
+        self.settled = max(self.settled, now // _TICK * _TICK - 1)
 
     def abandon(self) -> None:
         """End a write function that failed."""

@@ -104,7 +104,7 @@ class Changes:
         What was changed and changed back is none. Errors: `InvalidArgument`, `HistoryNotKept`,
         `Unsupported`, `InvalidContinuationToken`.
         """
-        within = await self._find_range(start, end)
+        within = await self._history.find_range(start, end)
         names = sorted(one.value for one in types)
         bounds = within.after, None if end is None else within.end
         listing = await self._context.open_listing("changes", *bounds, *names)
@@ -125,7 +125,7 @@ class Changes:
         self, key: EntityKey, question: HistoryQuestion, page: PageRequest
     ) -> ChangePage:
         path = None if question.path is None else parse_path(question.path)
-        within = await self._find_range(question.start, question.end)
+        within = await self._history.find_range(question.start, question.end)
         bounds = [
             None if question.start is None else within.after,
             None if question.end is None else within.end,
@@ -149,15 +149,6 @@ class Changes:
             return _build_page(listing, _render_versions(versions, path), size)
 
         return ChangePage(await self._scan(read), within)
-
-    async def _find_range(self, start: str | None, end: str | None) -> Range:
-        find = self._history.build_range(start, end)
-
-        def read(session: GraphSession) -> Range:
-            with session.snapshot():
-                return find(session)
-
-        return await self._context.runner.read(read)
 
     async def _scan(self, read: Callable[[GraphSession], Page[bytes]]) -> Page[bytes]:
         return await self._context.runner.scan(read, self._context.settings.query.timeout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -15,7 +16,7 @@ from twinframe.model.comparison import name_type
 from twinframe.model.moments import parse_moment
 from twinframe.model.temporal.instants import DateTime
 from twinframe.model.values import JsonValue
-from twinframe.storage.base import GraphSession
+from twinframe.storage.base import GraphSession, GraphTransaction
 
 T = TypeVar("T")
 
@@ -23,6 +24,9 @@ _POSITION: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _LOST_PLUS: Final = re.compile(r" (?=[0-9]{2}:?[0-9]{2}$)", re.ASCII)
 _FRACTION: Final = re.compile(r"\.([0-9]{7,9})", re.ASCII)
 _MICROSECOND: Final = 1000
+_SECOND: Final = 1_000_000_000
+_TICK: Final = 1_000_000
+_READINGS: Final = 20
 _YEAR_10000: Final = 253_402_300_800_000_000_000
 _LONGEST: Final = 100
 _SHORT_STEPS: Final = 20_000
@@ -118,12 +122,53 @@ class History:
         `Unsupported`.
         """
         named = parse_as_of(asked)
+        await self._settle(named.moment)
 
         def read(session: GraphSession) -> int:
             with session.snapshot():
                 return self._locate(session, self.read_first(session), named, "asOf")
 
         return await self._context.runner.read(read)
+
+    async def find_range(self, start: Asked | None, end: Asked | None) -> Range:
+        """Return the positions that `build_range` finds, which stay the same."""
+        find = self.build_range(start, end)
+        for asked in (start, end):
+            await self._settle(0 if asked is None else parse_as_of(asked).moment)
+
+        def read(session: GraphSession) -> Range:
+            with session.snapshot():
+                return find(session)
+
+        return await self._context.runner.read(read)
+
+    async def _settle(self, moment: int) -> None:
+        """Wait until no write will have a moment up to this one any more.
+
+        NOTE: a write has its moment when it begins, under the writer's lock, and moments never go
+        back. So none comes up to a moment before that of the newest change. None comes either up to
+        the time at which this waits for the lock: all that began before are committed then.
+        """
+        clock, runner = self._context.write_clock, self._context.runner
+        if moment <= clock.settled or moment < await runner.read(self._read_newest):
+            return
+        for _ in range(_READINGS):  # NOTE: a clock may tick as seldom as each millisecond
+            now = self._context.clock()
+            if moment < now:
+                await runner.write(_do_nothing)
+                clock.settle(now)
+            if moment <= clock.settled or moment - now > _TICK:
+                return
+            await asyncio.sleep(_TICK / _SECOND)
+
+    def _read_newest(self, session: GraphSession) -> int:
+        """Return the moment of the newest change, 0 without one.
+
+        Raises `Unsupported` where no history is kept.
+        """
+        self._read_first(session)
+        found = session.read_moment(session.read_event_bounds()[1])
+        return 0 if found is None else found[1]
 
     def build_range(
         self, start: Asked | None, end: Asked | None
@@ -273,6 +318,10 @@ class History:
             else:
                 low = max(found[0], middle)
         return low
+
+
+def _do_nothing(transaction: GraphTransaction) -> None:
+    """Write nothing, in its turn."""
 
 
 def _is_later(low: StateName | None, high: StateName | None) -> bool:

@@ -53,13 +53,9 @@ class TableExport:
         same names, so an export that is repeated replaces its files. Errors: `InvalidArgument`,
         `HistoryNotKept`, `Unsupported`, `DeliveryFailed`.
         """
-        find = self._history.build_range(start, end)
-
-        def read_range(session: GraphSession) -> tuple[Range, str]:
-            with session.snapshot():
-                return find(session), session.read_instance().id
-
-        within, graph = await self._context.runner.read(read_range)
+        within = await self._history.find_range(start, end)
+        instance = await self._context.runner.read(lambda session: session.read_instance())
+        graph = instance.id
         await sink.open()
         try:
             count, after = 0, within.after
