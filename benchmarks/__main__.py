@@ -17,6 +17,7 @@ from benchmarks import (
     mcp,
     messages,
     ontology,
+    past,
     points,
     portable,
     queries,
@@ -38,6 +39,7 @@ NAMES = (
     "mcp",
     "messages",
     "ontology",
+    "past",
     "points",
     "portable",
     "queries",
@@ -128,6 +130,8 @@ def _measure_graph(report: Report, parts: set[str], asked: argparse.Namespace) -
     if "queries" in parts:
         queries.measure(report, data, asked.twins, quick=asked.quick)
         engines.measure(report, asked.data, asked.twins, quick=asked.quick)
+    if "past" in parts:
+        past.measure(report, data, asked.twins, quick=asked.quick)
     if "http" in parts:
         work = asked.data / "written"
         shutil.rmtree(work, ignore_errors=True)
