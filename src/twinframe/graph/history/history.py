@@ -166,7 +166,7 @@ class History:
 
         Raises `Unsupported` where no history is kept.
         """
-        self._read_first(session)
+        self.read_first(session)
         found = session.read_moment(session.read_event_bounds()[1])
         return 0 if found is None else found[1]
 
