@@ -84,6 +84,7 @@ test-events: setup
 	@TWINFRAME_KILLS=10 $(BIN)/python -m pytest -q tests/e2e/test_event_delivery.py plugins/events-mqtt plugins/events-nats plugins/events-kafka $(ARGS)
 
 test-derived: export TWINFRAME_WRITES ?= 1000000
+test-derived: export TMPDIR := $(or $(wildcard /dev/shm),/tmp)
 test-derived: setup
 	@$(BIN)/python -m pytest -q tests/unit/graph/derivations/test_derived_values.py -k "many_random and sqlite" --timeout 86400 $(ARGS)
 

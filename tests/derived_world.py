@@ -157,11 +157,20 @@ class StoppingRunner:
 
 
 class DerivedWorld:
-    """A graph with the models and derivations above."""
+    """A graph with the models and derivations above.
+
+    Random writes are to `groups` of eight twins; one in a hundred relationships goes from one group
+    to another.
+    """
 
     def __init__(
-        self, runner: GraphRunner, engine: QueryEngine | None, settings: Settings | None = None
+        self,
+        runner: GraphRunner,
+        engine: QueryEngine | None,
+        settings: Settings | None = None,
+        groups: int = 1,
     ) -> None:
+        self._groups = groups
         self.runner: Any = StoppingRunner(runner)
         settings = settings or Settings.model_validate({"Derivations": {"SettleSeconds": 0}})
         self.graph = Graph(self.runner, settings, engine=engine)
@@ -205,8 +214,11 @@ class DerivedWorld:
 
     # --- random writes --------------------------------------------------------------------------
 
-    def write(self, random: Random) -> None:
-        """Make a random write; one that is refused changes nothing."""
+    def write(self, random: Random, count: int = 1) -> None:
+        """Make random writes; one that is refused changes nothing."""
+        self.do(self._write(random, count))
+
+    async def _write(self, random: Random, count: int) -> None:
         writes: list[Callable[[Random], Coroutine[Any, Any, Any]]] = [
             *[self._patch] * 6,
             *[self._put] * 3,
@@ -217,8 +229,13 @@ class DerivedWorld:
             self._move,
             self._import,
         ]
-        with suppress(TwinframeError):
-            self.do(random.choice(writes)(random))
+        for _ in range(count):
+            with suppress(TwinframeError):
+                await random.choice(writes)(random)
+
+    def _choose(self, random: Random) -> str:
+        group = random.randrange(self._groups)
+        return f"{random.choice(IDS)}{group or ''}"
 
     def _build(self, random: Random) -> dict[str, Any]:
         model = random.choice([AREA, AREA, ROOM, ROOM, SENSOR])
@@ -227,10 +244,10 @@ class DerivedWorld:
         return {"$metadata": {"$model": model}, **values}
 
     async def _put(self, random: Random) -> None:
-        await self.graph.twins.put_twin(random.choice(IDS), self._build(random))
+        await self.graph.twins.put_twin(self._choose(random), self._build(random))
 
     async def _patch(self, random: Random) -> None:
-        twin_id = random.choice(IDS)
+        twin_id = self._choose(random)
         stored = orjson.loads((await self.graph.twins.read_twin(twin_id)).body)
         name = random.choice(_PROPERTIES[stored["$metadata"]["$model"]])
         operation: dict[str, Any] = {"op": "remove", "path": f"/{name}"}
@@ -239,7 +256,7 @@ class DerivedWorld:
         await self.graph.twins.patch_twin(twin_id, [operation])
 
     async def _move(self, random: Random) -> None:
-        model, twin_id = random.choice([AREA, ROOM, PLACE]), random.choice(IDS)
+        model, twin_id = random.choice([AREA, ROOM, PLACE]), self._choose(random)
         stored = orjson.loads((await self.graph.twins.read_twin(twin_id)).body)
         lost = {"mean", "total", "places", "alarm", "reading"} & stored.keys() - _OWN[model]
         await self.graph.twins.patch_twin(
@@ -251,13 +268,16 @@ class DerivedWorld:
         )
 
     async def _delete(self, random: Random) -> None:
-        twin_id = random.choice(IDS)
+        twin_id = self._choose(random)
         await self.graph.observation.run(
             lambda _session: None, lambda cases: cases.removal.remove_twin(twin_id), keep=True
         )
 
     async def _relate(self, random: Random) -> None:
-        source, target = random.choice(IDS), random.choice(IDS)
+        source = self._choose(random)
+        target = f"{random.choice(IDS)}{source[1:]}"
+        if random.random() < 0.01:
+            target = self._choose(random)
         name = random.choice(["contains", "contains", "near", "locatedIn"])
         body: dict[str, Any] = {"$relationshipName": name, "$targetId": target}
         if name == "contains":
@@ -268,16 +288,16 @@ class DerivedWorld:
         name, value = random.choice([("main", True), ("main", False), ("share", 7)])
         operation = {"op": "add", "path": f"/{name}", "value": value}
         await self.graph.relationships.patch_relationship(
-            random.choice(IDS), random.choice("xyz"), [operation]
+            self._choose(random), random.choice("xyz"), [operation]
         )
 
     async def _separate(self, random: Random) -> None:
         relationships = self.graph.relationships
-        await relationships.delete_relationship(random.choice(IDS), random.choice("xyz"))
+        await relationships.delete_relationship(self._choose(random), random.choice("xyz"))
 
     async def _import(self, random: Random) -> None:
         """Import a twin with derived values of another time."""
-        document = {"$dtId": random.choice(IDS), **self._build(random)}
+        document = {"$dtId": self._choose(random), **self._build(random)}
         if document["$metadata"]["$model"] == AREA:
             document |= {"mean": 99.5, "places": 99}
         lines = [{"Section": "Header"}, {"fileVersion": "1.0.0"}, {"Section": "Twins"}, document]
@@ -308,13 +328,18 @@ class DerivedWorld:
         found: dict[tuple[str, str], Any] = {}
         for derivation_id, one in DERIVATIONS.items():
             text = (await self.graph.derivations.read(derivation_id)).query
-            ids = f"MATCH (t:`{one['model']}`) RETURN t.`$dtId` AS id"
-            for row in await self._query(ids, {}):
+            rows = await self._query(f"MATCH (t:`{one['model']}`) RETURN t.`$dtId` AS id", {})
+            parts = [[row["id"] for row in rows]]
+            while parts:  # where one cannot be computed, it is looked for
+                ids = parts.pop()
                 try:
-                    (value,) = await self._query(text, {"ids": [row["id"]]})
+                    for row in await self._query(text, {"ids": ids}):
+                        found[derivation_id, row["id"]] = row["value"]
                 except QueryInvalid:
-                    value = {"value": None}
-                found[derivation_id, row["id"]] = value["value"]
+                    if len(ids) == 1:
+                        found[derivation_id, ids[0]] = None
+                    else:
+                        parts += ids[: len(ids) // 2], ids[len(ids) // 2 :]
         return found
 
     async def _query(self, text: str, parameters: dict[str, Any]) -> list[Any]:

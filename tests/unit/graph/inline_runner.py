@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar, cast
 
 from twinframe.errors import TwinframeError
@@ -15,27 +16,40 @@ T = TypeVar("T")
 class InlineRunner:
     """Runs each read and each write at once, in a batch of its own, on an open store."""
 
-    def __init__(self, store: GraphStore) -> None:
+    def __init__(self, store: GraphStore, *, keeps_sessions: bool = False) -> None:
+        """Sessions that are kept are opened once, and are to be closed before the store."""
         self._store = store
+        self._keeps_sessions = keeps_sessions
+        self._kept: list[GraphSession] = []
+
+    def close(self) -> None:
+        """Close the sessions that were kept."""
+        while self._kept:
+            self._kept.pop().close()
+
+    @contextmanager
+    def _open(self) -> Iterator[GraphSession]:
+        session = self._kept.pop() if self._kept else self._store.session()
+        try:
+            yield session
+        finally:
+            if self._keeps_sessions:
+                self._kept.append(session)
+            else:
+                session.close()
 
     async def read(self, function: Callable[[GraphSession], T]) -> T:
         """Run in a session of its own."""
-        session = self._store.session()
-        try:
+        with self._open() as session:
             return function(session)
-        finally:
-            session.close()
 
     def read_short(self, read: Callable[[GraphSession], T], steps: int, seconds: float) -> T | None:
         """Run in one short snapshot of a session of its own; None when that is not enough."""
-        session = self._store.session()
         try:
-            with session.short_snapshot(steps, seconds):
+            with self._open() as session, session.short_snapshot(steps, seconds):
                 return read(session)
         except TwinframeError:
             return None
-        finally:
-            session.close()
 
     async def write(self, function: WriteFunction[T]) -> T:
         """Run as a batch of one."""
@@ -50,12 +64,8 @@ class InlineRunner:
         timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
     ) -> T:
         """Run in one snapshot."""
-        session = self._store.session()
-        try:
-            with session.snapshot(time.monotonic() + timeout):
-                return function(session)
-        finally:
-            session.close()
+        with self._open() as session, session.snapshot(time.monotonic() + timeout):
+            return function(session)
 
     async def scan_early(
         self,
