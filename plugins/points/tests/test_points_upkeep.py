@@ -15,7 +15,7 @@ import pytest
 
 from tests.point_shelf import DAY, NOW, Shelf
 from tests.waiting import PATIENCE
-from twinframe.errors import StorageDamaged, StorageError, StorageFull
+from twinframe.errors import LimitExceeded, StorageDamaged, StorageError, StorageFull
 from twinframe.storage.points import Points, Window
 from twinframe_points import compaction
 from twinframe_points.keeper import Keeper
@@ -364,3 +364,20 @@ def test_closing_the_store_ends_the_process(tmp_path: Path) -> None:
     assert process is not None
     store.close()
     assert process.poll() is not None
+
+
+def test_long_texts_are_bounded_while_they_are_read(shelf: Shelf) -> None:
+    points = Points()
+    for at in range(20):
+        points.add(*KEY, START + at * 1_000_000, str(at) * 2000)
+    shelf.store.write(points)
+    shelf.drain()
+    assert len(shelf.store.read_points(KEY, 0, START + DAY, 99, 9000)) == 5
+    assert len(shelf.store.read_points(KEY, 0, START + DAY, 99, 0)) == 2
+    seconds = Window(START, START + 20_000_000, 1_000_000)
+    for name in ("first", "last"):
+        with pytest.raises(LimitExceeded, match="more than 30000 bytes"):
+            shelf.store.read_buckets([KEY, KEY], seconds, [name], 30_000)
+        whole = Window(START, START + DAY, DAY)
+        (found,) = shelf.store.read_buckets([KEY], whole, [name], 5000)
+        assert found.columns == [["0" * 2000] if name == "first" else ["19" * 2000]]

@@ -8,10 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from twinframe.model.temporal.instants import DateTime
-from twinframe.model.values import JsonValue, Node, Relationship, Value
+from twinframe.model.values import Node, Relationship, Value
 from twinframe.query.algebra import Direction, LabelExpression
 
 
@@ -24,35 +24,57 @@ class Hop:
     reached: str
 
 
-class PastReader(Protocol):
-    """The past of single twins and relationships, beside the state that a query reads.
+class ValueQuestion(NamedTuple):
+    """The value of a property at a moment; `owner` is a twin's id and "", or a relationship's ids.
 
     Moments are datetimes, their texts, or (but for series) positions of changes.
     """
 
-    def read_value(
-        self, owner: Node | Relationship, path: str, moment: str | int | DateTime
-    ) -> JsonValue:
-        """Return the value of a property at a moment; None if it had none."""
+    owner: tuple[str, str]
+    path: str
+    moment: str | int | DateTime
 
-    def list_changes(
-        self,
-        entity: Node | Relationship,
-        start: str | int | DateTime,
-        end: str | int | DateTime | None,
-    ) -> list[Value]:
-        """Return the changes after a moment, up to another one or now, as maps."""
 
-    def read_series(
-        self,
-        owner: Node,
-        path: str,
-        start: str | DateTime,
-        end: str | DateTime | None,
-        every: str | None,
-        aggregate: str | None,
-    ) -> list[Value]:
-        """Return the values of a property or of steps of time, as maps of `time` and `value`."""
+class ChangesQuestion(NamedTuple):
+    """The changes of an owner after a moment, up to another one or now."""
+
+    owner: tuple[str, str]
+    start: str | int | DateTime
+    end: str | int | DateTime | None
+
+
+class ValuesOverTime(NamedTuple):
+    """The values of a property of a twin, or of steps of time one aggregate of them."""
+
+    twin_id: str
+    path: str
+    start: str | DateTime
+    end: str | DateTime | None
+    every: str | None
+    aggregate: str | None
+
+
+class Answer(NamedTuple):
+    """The answer to a question, and its size in bytes."""
+
+    value: Value
+    size: int
+
+
+class PastReader(Protocol):
+    """The past of single twins and relationships, beside the state that a query reads.
+
+    Answers are in the order of the questions, which are asked together as far as possible.
+    """
+
+    def read_values(self, asked: Sequence[ValueQuestion]) -> Sequence[Answer]:
+        """Return values; None where there was none."""
+
+    def list_changes(self, asked: Sequence[ChangesQuestion]) -> Sequence[Answer]:
+        """Return lists of changes as maps."""
+
+    def read_series(self, asked: Sequence[ValuesOverTime]) -> Sequence[Answer]:
+        """Return lists of maps of `time` and `value`."""
 
 
 class GraphReader(ABC):

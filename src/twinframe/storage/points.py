@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from twinframe.errors import LimitExceeded
+
 PointValue: TypeAlias = float | bool | str
 """A number (an IEEE double; integers are given and returned as such), a boolean or a text."""
 
@@ -109,6 +111,14 @@ class PointFigures:
     lag: float = 0.0
 
 
+def build_room_error(room: int) -> LimitExceeded:
+    """Build the error of series whose texts have more than `room` bytes."""
+    return LimitExceeded(
+        f"The values of the series have more than {room} bytes (Query__MaxBytes). Ask for a longer "
+        "step of time, for less time, or for fewer twins."
+    )
+
+
 class PointStore(ABC):
     """The points of one graph. Calls may block, and may come from several threads.
 
@@ -140,17 +150,25 @@ class PointStore(ABC):
 
     @abstractmethod
     def read_points(
-        self, key: SeriesKey, start: int, end: int, limit: int
+        self, key: SeriesKey, start: int, end: int, limit: int, room: int | None = None
     ) -> Sequence[tuple[int, PointValue]]:
-        """Return the first `limit` points from `start`, included, to `end`, excluded, by time."""
+        """Return the first `limit` points from `start`, included, to `end`, excluded, by time.
+
+        They end behind the one with which their texts have more than `room` bytes, two at least.
+        """
 
     @abstractmethod
     def read_buckets(
-        self, keys: Sequence[SeriesKey], window: Window, aggregates: Sequence[str]
+        self,
+        keys: Sequence[SeriesKey],
+        window: Window,
+        aggregates: Sequence[str],
+        room: int | None = None,
     ) -> Sequence[Buckets]:
         """Return the aggregates of these series, in one state of the store, in the order of `keys`.
 
-        `aggregates` are of `AGGREGATES`.
+        `aggregates` are of `AGGREGATES`. Raises `LimitExceeded` when their texts have more than
+        `room` bytes.
         """
 
     @abstractmethod

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from twinframe.storage.points import Buckets, PointValue, Window
+from twinframe.storage.points import Buckets, PointValue, Window, build_room_error
 from twinframe_points.columns import NUMBER, Columns, Floats, Integers, build_values
 
 _EXACT: Final = 2**53
@@ -24,8 +24,14 @@ class BucketTable:
     A bucket may go on in the next piece.
     """
 
-    def __init__(self, ids: Sequence[int], window: Window, aggregates: Sequence[str]) -> None:
-        """`ids` are in order."""
+    def __init__(
+        self,
+        ids: Sequence[int],
+        window: Window,
+        aggregates: Sequence[str],
+        room: int | None = None,
+    ) -> None:
+        """`ids` are in order. `LimitExceeded` is raised for texts of more than `room` bytes."""
         self._ids = np.array(ids, np.int64)
         self._window = window
         self._aggregates = aggregates
@@ -34,7 +40,7 @@ class BucketTable:
         names = set(aggregates)
         asked = names & _OF_NUMBERS.keys()
         self._sums = _Numbers(size, asked) if asked else None
-        self._ends = {name: _Picked(size) for name in ("first", "last") if name in names}
+        self._ends = {name: _Picked(size, room) for name in ("first", "last") if name in names}
 
     def add(self, columns: Columns) -> None:
         """Add points, by series and time."""
@@ -141,11 +147,12 @@ _OF_NUMBERS: Final[Mapping[str, Callable[[_Numbers, Integers], Floats]]] = {
 class _Picked:
     """One point of each bucket: its value."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, room: int | None) -> None:
         self._is_there = np.zeros(size, np.bool_)
         self._kinds = np.zeros(size, np.uint8)
         self._numbers = np.zeros(size)
         self._texts: dict[str, int] = {}
+        self._room = room
 
     def put(self, touched: Integers, rows: Integers, columns: Columns, *, is_first: bool) -> None:
         if is_first:  # an earlier piece had it
@@ -155,6 +162,20 @@ class _Picked:
         self._is_there[touched] = True
         self._kinds[touched] = picked.kinds
         self._numbers[touched] = self._renumber(picked)
+        if picked.texts and self._room is not None and self._measure() > self._room:
+            raise build_room_error(self._room)
+
+    def _measure(self) -> int:
+        """Return the bytes of the texts of all buckets; others are forgotten."""
+        is_text = self._kinds == _TEXT
+        texts = list(self._texts)
+        used, codes, counts = np.unique(
+            self._numbers[is_text].astype(np.int64), return_inverse=True, return_counts=True
+        )
+        self._numbers[is_text] = codes
+        self._texts = {texts[code]: at for at, code in enumerate(used.tolist())}
+        sizes = [len(text) for text in self._texts]
+        return sum(size * count for size, count in zip(sizes, counts.tolist(), strict=True))
 
     def render(self, filled: Integers) -> Cells:
         return build_values(self._kinds[filled], self._numbers[filled], tuple(self._texts))

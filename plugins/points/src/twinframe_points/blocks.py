@@ -16,6 +16,9 @@ DAY: Final = 86_400 * MICROSECONDS
 BLOCK_POINTS: Final = 1024
 """Points of a full block. PERF: of larger ones, a page has too few to be filled well."""
 
+_POINT_BYTES: Final = 26
+"""Of a point as columns: texts count as so many more."""
+
 _INSERT: Final = (
     "INSERT INTO block (series, day, points, earliest, latest, body) VALUES (?, ?, ?, ?, ?, ?)"
 )
@@ -63,7 +66,9 @@ def find_blocks(
             most -= points
             if most < 0:
                 raise TooManyPoints
-            yield unpack_columns(body, series)
+            columns = unpack_columns(body, series)
+            most -= sum(map(len, columns.texts)) // _POINT_BYTES
+            yield columns
 
 
 def find_day_before(connection: apsw.Connection, series: int, moment: int) -> int | None:

@@ -91,9 +91,17 @@ def _group_blocks(blocks: Sequence[Columns]) -> Iterator[list[Columns]]:
 
 
 def read_first(
-    connection: apsw.Connection, series: int, start: int, end: int, limit: int
+    connection: apsw.Connection,
+    series: int,
+    start: int,
+    end: int,
+    limit: int,
+    room: int | None = None,
 ) -> list[Point]:
-    """Return the first `limit` points of a series from `start` until before `end`."""
+    """Return the first `limit` points of a series from `start` until before `end`.
+
+    They end behind the one with which their texts have more than `room` bytes, two at least.
+    """
     found: list[Point] = []
     while start < end and len(found) < limit:
         day = find_day_after(connection, series, start)
@@ -101,7 +109,13 @@ def read_first(
         until = end if day is None else min((day + 1) * DAY, end)
         for piece in read_pieces(connection, [series], start, until):
             rows = np.arange(min(limit - len(found), len(piece.times)))
-            found += _build_points(piece, rows)
+            some = _build_points(piece, rows)
+            if room is not None and piece.texts:
+                for at, (_, value) in enumerate(some):
+                    room -= len(value) if isinstance(value, str) else 0
+                    if room < 0 and (found or at):
+                        return found + some[: at + 1]
+            found += some
             if len(found) >= limit:
                 break
         start = until

@@ -118,22 +118,26 @@ class FilePointStore(PointStore):
             return [path for (path,) in connection.execute(_PATHS, (twin,))]
 
     def read_points(
-        self, key: SeriesKey, start: int, end: int, limit: int
+        self, key: SeriesKey, start: int, end: int, limit: int, room: int | None = None
     ) -> Sequence[tuple[int, PointValue]]:
         """Return the first `limit` points from `start`, included, to `end`, excluded, by time."""
         with self._reading() as connection:
             for series in find_ids(connection, [key]):
-                return read_first(connection, series, start, end, limit)
+                return read_first(connection, series, start, end, limit, room)
         return []
 
     def read_buckets(
-        self, keys: Sequence[SeriesKey], window: Window, aggregates: Sequence[str]
+        self,
+        keys: Sequence[SeriesKey],
+        window: Window,
+        aggregates: Sequence[str],
+        room: int | None = None,
     ) -> Sequence[Buckets]:
         """Return the aggregates of these series, in the order of `keys`."""
         found = [Buckets((), [() for _ in aggregates])] * len(keys)
         with self._reading() as connection:
             ids = find_ids(connection, keys)
-            table = BucketTable(list(ids), window, aggregates)
+            table = BucketTable(list(ids), window, aggregates, room)
             for piece in read_pieces(connection, list(ids), window.start, window.end):
                 table.add(piece)
         for buckets, positions in zip(table.build(), ids.values(), strict=True):

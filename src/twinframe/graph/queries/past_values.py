@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from collections.abc import Sequence
+from typing import Final
 
 import orjson
 
@@ -10,22 +11,27 @@ from twinframe.errors import LimitExceeded
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.events.event import ABSENT, find_value
 from twinframe.graph.history.changes import build_item
-from twinframe.graph.history.documents import read_document
+from twinframe.graph.history.documents import read_documents
 from twinframe.graph.history.history import Asked, History
 from twinframe.graph.history.past import PastSession
 from twinframe.graph.history.versions import iterate_versions
+from twinframe.graph.series.measuring import Point, measure_points
 from twinframe.graph.series.questions import SeriesQuestion
 from twinframe.graph.series.series import Series
 from twinframe.model.moments import render_moment
 from twinframe.model.paths import split_path
 from twinframe.model.temporal.instants import DateTime
-from twinframe.model.values import JsonValue, Node, Relationship, Value
+from twinframe.model.values import Value
 from twinframe.query.evaluate.sizes import measure
+from twinframe.query.reader import Answer, ChangesQuestion, ValueQuestion, ValuesOverTime
 from twinframe.storage.base import EntityKey, GraphSession
 
 _MOST: Final = 10_000
 """Changes of one call, and times of all, which are held in memory."""
 _NANOSECONDS: Final = 1000  # of a microsecond
+_LEAST: Final = 200
+"""Bytes of an answer beside its value, and of a map of a time and a value beside its text."""
+_MAP: Final = 300
 
 
 class QueryPast:
@@ -41,22 +47,40 @@ class QueryPast:
         self._positions: dict[Asked, int] = {}
         self._times: dict[int, str] = {}
 
-    def read_value(self, owner: Node | Relationship, path: str, moment: Asked) -> JsonValue:
-        """Return the value of a property at a moment; None if it had none."""
+    def read_values(self, asked: Sequence[ValueQuestion]) -> Sequence[Answer]:
+        """Return the values of properties at moments; None where there was none."""
+        owners: dict[Asked, dict[EntityKey, list[int]]] = {}
+        for at, question in enumerate(asked):
+            some = owners.setdefault(question.moment, {})
+            some.setdefault(question.owner, []).append(at)
+        found = [Answer(None, _LEAST)] * len(asked)
+        for moment, some in owners.items():
+            position = self._find_position(moment)
+            keys, most = [*some], self._session.most_at_once
+            for start in range(0, len(keys), most):
+                part = keys[start : start + most]
+                for key, body in read_documents(self._session, part, position).items():
+                    document = orjson.loads(body)
+                    for at in some[key]:
+                        value = find_value(document, split_path(asked[at].path))
+                        if value is not ABSENT:
+                            found[at] = Answer(value, _LEAST + measure(value, len(body)))
+        return found
+
+    def _find_position(self, moment: Asked) -> int:
         position = self._positions.get(moment)
         if position is None:
             position = self._history.locate(self._session, moment, "valueAt")
             self._positions[moment] = position
-        body = read_document(self._session, _build_key(owner), position)
-        value = ABSENT if body is None else find_value(orjson.loads(body), split_path(path))
-        return None if value is ABSENT else cast("JsonValue", value)
+        return position
 
-    def list_changes(
-        self, entity: Node | Relationship, start: Asked, end: Asked | None
-    ) -> list[Value]:
+    def list_changes(self, asked: Sequence[ChangesQuestion]) -> Sequence[Answer]:
         """Return the changes after a moment, up to another one or now, as maps."""
+        return [self._list_changes(*question) for question in asked]
+
+    def _list_changes(self, owner: EntityKey, start: Asked, end: Asked | None) -> Answer:
         within = self._history.build_range(start, end)(self._session)
-        versions = iterate_versions(self._session, _build_key(entity), within, newest_first=False)
+        versions = iterate_versions(self._session, owner, within, newest_first=False)
         most = self._limit
         found: list[Value] = []
         size = 0
@@ -69,33 +93,35 @@ class QueryPast:
                     f"changes() finds more than {passed} of one entity. Move from and to closer "
                     "together."
                 )
+        return Answer(found, _LEAST + size)
+
+    def read_series(self, asked: Sequence[ValuesOverTime]) -> Sequence[Answer]:
+        """Return the values of properties, or of steps of time, as maps of `time` and `value`."""
+        alike: dict[_Times, list[int]] = {}
+        for at, one in enumerate(asked):
+            alike.setdefault(one[2:], []).append(at)
+        found = [Answer(None, _LEAST)] * len(asked)
+        for (start, end, every, aggregate), places in alike.items():
+            names = () if aggregate is None else (aggregate,)
+            until = None if end is None else _render(end)
+            question = SeriesQuestion(_render(start), until, every, names)
+            keys = [(asked[at].twin_id, asked[at].path) for at in places]
+            answers = self._series.read_within(self._session, keys, question)
+            for at, points in zip(places, answers, strict=True):
+                found[at] = Answer(self._build_maps(points), _LEAST + measure_points(points, _MAP))
         return found
 
-    def read_series(
-        self,
-        owner: Node,
-        path: str,
-        start: str | DateTime,
-        end: str | DateTime | None,
-        every: str | None,
-        aggregate: str | None,
-    ) -> list[Value]:
-        """Return the values of a property, or of steps of time, as maps of `time` and `value`."""
-        names = () if aggregate is None else (aggregate,)
-        until = None if end is None else _render(end)
-        question = SeriesQuestion(_render(start), until, every, names)
-        found = self._series.read_within(self._session, (owner.id, path), question)
+    def _build_maps(self, points: Sequence[Point]) -> list[Value]:
         times = self._times
         if len(times) > _MOST:
             times.clear()
-        for time, _ in found:
+        for time, _ in points:
             if time not in times:
                 times[time] = render_moment(time)
-        return [{"time": times[time], "value": value} for time, value in found]
+        return [{"time": times[time], "value": value} for time, value in points]
 
 
-def _build_key(owner: Node | Relationship) -> EntityKey:
-    return (owner.id, "") if isinstance(owner, Node) else (owner.source, owner.id)
+_Times = tuple[str | DateTime, str | DateTime | None, str | None, str | None]
 
 
 def _render(moment: str | DateTime) -> str:

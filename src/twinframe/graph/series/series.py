@@ -21,6 +21,7 @@ from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelView
 from twinframe.graph.series.keeping import KeptModels, check_senders
 from twinframe.graph.series.lines import LineLimits, ParsedLines, Times, check_ahead, parse_lines
+from twinframe.graph.series.measuring import Point, measure_point, measure_points
 from twinframe.graph.series.paths import ChosenPaths, check_value, list_values
 from twinframe.graph.series.properties import PropertySeries
 from twinframe.graph.series.questions import Asked, SeriesQuestion, parse_question
@@ -37,19 +38,14 @@ from twinframe.storage.points import (
     Buckets,
     Points,
     PointStore,
-    PointValue,
     SeriesKey,
     Window,
+    build_room_error,
 )
-
-Point = tuple[int, PointValue | None]
-"""A time and a value; None where a property was removed."""
 
 _SHOWN: Final = 50
 """Series that an error names, or finds a near one among."""
 _LONGEST: Final = 100
-_BYTES: Final = 64
-"""About the bytes of a point in an answer, beside its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +182,11 @@ class Series:
         listing = await self._context.open_listing("series", *key, question.start, question.end)
         after, size = listing.start(page)
         start = asked.start if after is None else int(after) + 1
-        points = await runner.read(lambda store: store.read_points(key, start, asked.end, size + 1))
-        return listing.page([(point[0], point) for point in points], size, _measure)
+        room = listing.sizes.bytes  # SEC: texts are long; more than a page is not held
+        points = await runner.read(
+            lambda store: store.read_points(key, start, asked.end, size + 1, room)
+        )
+        return listing.page([(point[0], point) for point in points], size, measure_point)
 
     async def read_buckets(self, twin_id: str, path: str, question: SeriesQuestion) -> Buckets:
         """Return the buckets of a series that have points, or in which a property had a value.
@@ -205,39 +204,46 @@ class Series:
         return buckets
 
     def read_within(
-        self, session: GraphSession, key: SeriesKey, question: SeriesQuestion
-    ) -> Sequence[Point]:
-        """Return all points of a series, or the first aggregate of buckets, within a read.
+        self, session: GraphSession, keys: Sequence[SeriesKey], question: SeriesQuestion
+    ) -> Sequence[Sequence[Point]]:
+        """Return all points of each series, or the first aggregate of buckets, within a read.
 
         A path without values gives none. Errors: as `read_points`, and `LimitExceeded` for more
-        points than a page may have, or more bytes than a query may hold.
+        points of one than a page may have, or more bytes than a query may hold.
         """
         asked, most = self.parse(question), self._context.settings.graph.max_page_size
         room = self._context.settings.query.max_bytes
         store = None if self._runner is None else self._runner.store
-        found = () if store is None else _read_points(store, key, asked, most + 1)
-        points: Sequence[Point] = found
+        found: list[Sequence[Point]] = [()] * len(keys)
+        if store is not None:
+            found = _read_points(store, keys, asked, most + 1, room)
         # PERF: where points were found, nothing else needs to be looked up.
-        if not found and (store is None or key[1] not in store.list_paths(key[0])):
-            points = self._properties.read_within(session, key, asked, most + 1, room)
-        if len(points) > most:
+        others = [
+            at
+            for at, (twin_id, path) in enumerate(keys)
+            if not found[at] and (store is None or path not in store.list_paths(twin_id))
+        ]
+        if others:
+            of_properties = [keys[at] for at in others]
+            read = self._properties.read_within(session, of_properties, asked, most + 1, room)
+            for at, points in zip(others, read, strict=True):
+                found[at] = points
+        if any(len(points) > most for points in found):
             raise LimitExceeded(
                 f"The series has more than {most} values (Graph__MaxPageSize). Ask for a step of "
                 "time, or for less time."
             )
-        if sum(map(_measure, points)) > room:
-            raise LimitExceeded(
-                f"The values of the series have more than {room} bytes (Query__MaxBytes). Ask for "
-                "a longer step of time, or for less time."
-            )
-        return points
+        if sum(map(measure_points, found)) > room:
+            raise build_room_error(room)
+        return found
 
     async def read_many(
         self, keys: Sequence[tuple[str, str]], window: Window, aggregates: Sequence[str]
     ) -> Sequence[Buckets]:
         """Return the buckets of many series, in one state of the points."""
+        room = self._context.settings.query.max_bytes
         return await self._require().read(
-            lambda store: store.read_buckets(keys, window, aggregates)
+            lambda store: store.read_buckets(keys, window, aggregates, room)
         )
 
     def parse(self, question: SeriesQuestion) -> Asked:
@@ -299,13 +305,13 @@ def _build_unsupported() -> Unsupported:
 
 
 def _read_points(
-    store: PointStore, key: SeriesKey, asked: Asked, limit: int
-) -> Sequence[tuple[int, PointValue | None]]:
-    """Return the points of a series, or of its buckets the first aggregate."""
+    store: PointStore, keys: Sequence[SeriesKey], asked: Asked, limit: int, room: int
+) -> list[Sequence[Point]]:
+    """Return the points of each series, or of its buckets the first aggregate."""
     if asked.every is None:
-        return store.read_points(key, asked.start, asked.end, limit)
-    (found,) = store.read_buckets([key], asked.window, asked.aggregates)
-    return list(zip(found.starts, found.columns[0], strict=True))
+        return [store.read_points(key, asked.start, asked.end, limit, room) for key in keys]
+    found = store.read_buckets(keys, asked.window, asked.aggregates, room)
+    return [list(zip(one.starts, one.columns[0], strict=True)) for one in found]
 
 
 class _Found(NamedTuple):
@@ -367,7 +373,3 @@ def _is_point(path: str, value: JsonValue) -> bool:
     except TwinframeError:
         return False
     return True
-
-
-def _measure(point: Point) -> int:
-    return _BYTES + (len(point[1]) if isinstance(point[1], str) else 0)

@@ -49,6 +49,7 @@ from twinframe.query.evaluate.logic import (
     compile_joint_test,
     compile_unary,
 )
+from twinframe.query.evaluate.looking_ahead import compile_look_ahead
 from twinframe.query.evaluate.members import has_member, read_member, read_slice, read_subscript
 from twinframe.query.evaluate.membership import compile_membership
 from twinframe.query.evaluate.ranges import (
@@ -407,8 +408,11 @@ def _compile_elements(
 def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evaluate:
     elements = _compile_elements(expression.source, scope, "A list comprehension")
     inner = scope.extend(expression.variable)
-    keeps = compile_test(expression.predicate or Literal(True), inner, "WHERE")
-    project = compile_expression(expression.projection or Variable(expression.variable), inner)
+    predicate = expression.predicate or Literal(True)
+    projection = expression.projection or Variable(expression.variable)
+    keeps = compile_test(predicate, inner, "WHERE")
+    project = compile_expression(projection, inner)
+    look_ahead = compile_look_ahead([predicate, projection], [keeps, project])
 
     def evaluate(row: Row, run: Run) -> Value:
         items = elements(row, run)
@@ -416,9 +420,8 @@ def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evalu
             return None
         kept: list[Value] = []
         size = 0
-        for item in items:
+        for extended in look_ahead(run, ((*row, item) for item in items)):
             run.budget.tick()
-            extended = (*row, item)
             if keeps(extended, run):
                 value = project(extended, run)
                 kept.append(value)
@@ -433,13 +436,14 @@ def _compile_some(expression: Quantifier, scope: Scope) -> Test:
     """Compile whether `any(...)` is true: an OR of its elements, so that one decides."""
     elements = _compile_elements(expression.source, scope, "any()")
     holds = compile_test(expression.predicate, scope.extend(expression.variable), "any()")
+    look_ahead = compile_look_ahead([expression.predicate], [holds])
 
     def test(row: Row, run: Run) -> bool:
         failure: QueryInvalid | None = None
-        for item in elements(row, run) or ():
+        for extended in look_ahead(run, ((*row, item) for item in elements(row, run) or ())):
             run.budget.tick()
             try:
-                if holds((*row, item), run):
+                if holds(extended, run):
                     return True
             except QueryInvalid as error:
                 failure = failure or error
@@ -456,6 +460,7 @@ def _compile_quantifier(expression: Quantifier, scope: Scope) -> Evaluate:
     elements = _compile_elements(expression.source, scope, place)
     predicate = compile_expression(expression.predicate, scope.extend(expression.variable))
     kind, span = expression.kind, expression.predicate.span
+    look_ahead = compile_look_ahead([expression.predicate], [predicate])
     decisive = kind is not QuantifierKind.ALL
     needed = 2 if kind is QuantifierKind.SINGLE else 1
 
@@ -465,11 +470,11 @@ def _compile_quantifier(expression: Quantifier, scope: Scope) -> Evaluate:
             return None
         found, has_null = 0, False
         failure: QueryInvalid | None = None
-        for item in items:
+        for extended in look_ahead(run, ((*row, item) for item in items)):
             run.budget.tick()
             try:
                 # NOTE: checked one by one, because in Python 1 == True.
-                answer = check_truth(predicate((*row, item), run), place, span)
+                answer = check_truth(predicate(extended, run), place, span)
             except QueryInvalid as error:
                 failure = failure or error
                 continue
@@ -492,15 +497,17 @@ def _compile_reduce(expression: Reduce, scope: Scope) -> Evaluate:
     step = compile_expression(
         expression.step, scope.extend(expression.accumulator, expression.variable)
     )
+    # What a step asks of the past does not depend on the others, in most queries.
+    look_ahead = compile_look_ahead([expression.step], [step])
 
     def evaluate(row: Row, run: Run) -> Value:
         items = elements(row, run)
         if items is None:
             return None
-        accumulated = initial(row, run)
-        for item in items:
+        accumulated = first = initial(row, run)
+        for extended in look_ahead(run, ((*row, first, item) for item in items)):
             run.budget.tick()
-            accumulated = step((*row, accumulated, item), run)
+            accumulated = step((*row, accumulated, extended[-1]), run)
         return accumulated
 
     return evaluate
@@ -518,8 +525,10 @@ def _compile_subplan(expression: Subplan, scope: Scope) -> Evaluate:
         case SubplanKind.COUNT:
             return lambda row, run: sum(1 for _ in stream(run, row))
         case SubplanKind.COLLECT:
-            value = compile_expression(expression.value or Literal(None), compiled.scope)
-            return lambda row, run: _collect(value, stream(run, row), run)
+            collected = expression.value or Literal(None)
+            value = compile_expression(collected, compiled.scope)
+            look_ahead = compile_look_ahead([collected], [value])
+            return lambda row, run: _collect(value, look_ahead(run, stream(run, row)), run)
         case _:
             assert_never(expression.kind)
 

@@ -14,6 +14,7 @@ from twinframe.query.evaluate.expressions import compile_expression
 from twinframe.query.evaluate.failures import note_span
 from twinframe.query.evaluate.functions.aggregates import Accumulator, Percentile, build_accumulator
 from twinframe.query.evaluate.limits import Holding
+from twinframe.query.evaluate.looking_ahead import compile_look_ahead
 from twinframe.query.evaluate.run import Evaluate, Row, Run
 from twinframe.query.evaluate.scope import Scope
 from twinframe.query.spans import Span
@@ -104,11 +105,16 @@ def compile_groups(
     """
     keys = [compile_expression(expression, scope) for _, expression in operator.keys]
     calls = [_compile_call(call, scope) for _, call in operator.aggregates]
+    arguments = [argument for _, call in operator.aggregates for argument in call.arguments]
+    look_ahead = compile_look_ahead(
+        [*[expression for _, expression in operator.keys], *arguments],
+        [*keys, *[argument for call in calls for argument in call.arguments]],
+    )
 
     def group(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
         kept = run.budget.open()
         try:
-            groups = _collect_groups(run, rows, keys, calls, kept)
+            groups = _collect_groups(run, look_ahead(run, rows), keys, calls, kept)
             if not groups and not keys:
                 yield _build_group((), calls, kept).finish()
             for one in groups.values():

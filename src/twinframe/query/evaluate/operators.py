@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from operator import itemgetter
-from typing import Any, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 from twinframe.errors import QueryInvalid
 from twinframe.model.comparison import build_equivalence_key, build_order_key, name_type
@@ -37,6 +37,7 @@ from twinframe.query.algebra import (
 from twinframe.query.evaluate.expressions import compile_expression, compile_items
 from twinframe.query.evaluate.failures import note_span
 from twinframe.query.evaluate.grouping import compile_groups
+from twinframe.query.evaluate.looking_ahead import compile_look_ahead, count_calls
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.ordering import PART, sort_in_parts
 from twinframe.query.evaluate.patterns.matching import compile_filter, compile_pattern
@@ -58,6 +59,11 @@ class Leaf:
 
 Count: TypeAlias = Callable[[Run], int]
 """A compiled SKIP or LIMIT."""
+
+_Keys: TypeAlias = Sequence[tuple[Evaluate, bool]]
+"""What rows are sorted by, and whether in reverse."""
+
+_MOST_PICKED: Final = 10_000
 
 Probe: TypeAlias = Callable[[Operator, Stream], Stream]
 """Changes the stream of an operator, to measure it."""
@@ -207,9 +213,10 @@ def _compile_project(operator: Project, source: CompiledPlan) -> CompiledPlan:
     if pick is not None:
         return CompiledPlan(scope, lambda run, argument: map(pick, source.stream(run, argument)))
     items = [compile_expression(expression, source.scope) for expression in expressions]
+    look_ahead = compile_look_ahead(expressions, items)
 
     def stream(run: Run, argument: Row) -> Iterator[Row]:
-        for row in source.stream(run, argument):
+        for row in look_ahead(run, source.stream(run, argument)):
             yield tuple([item(row, run) for item in items])
 
     return CompiledPlan(scope, stream)
@@ -225,9 +232,10 @@ def _compile_pick(expressions: Sequence[Expression], scope: Scope) -> Callable[[
 
 def _compile_unwind(operator: Unwind, source: CompiledPlan) -> CompiledPlan:
     expression = compile_items(operator.expression, source.scope)
+    look_ahead = compile_look_ahead([operator.expression], [expression])
 
     def stream(run: Run, argument: Row) -> Iterator[Row]:
-        for row in source.stream(run, argument):
+        for row in look_ahead(run, source.stream(run, argument)):
             value = expression(row, run)
             if value is None:
                 continue
@@ -272,33 +280,54 @@ def _keep_distinct(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _compile_sort(operator: Sort, source: CompiledPlan, most: Count | None) -> CompiledPlan:
+    if any(count_calls(key.expression) for key in operator.keys):
+        return _compile_sort_by_past(operator, source, most)
     keys = [
         (compile_expression(key.expression, source.scope), key.descending) for key in operator.keys
     ]
+    return CompiledPlan(
+        source.scope,
+        lambda run, argument: _sort(run, source.stream(run, argument), keys, most),
+    )
+
+
+def _compile_sort_by_past(operator: Sort, source: CompiledPlan, most: Count | None) -> CompiledPlan:
+    """PERF: keys that need the past are computed as rows come, for many of them at once."""
+    expressions = [key.expression for key in operator.keys]
+    evaluates = [compile_expression(expression, source.scope) for expression in expressions]
+    look_ahead = compile_look_ahead(expressions, evaluates)
+    width = len(source.scope.names)
+    keys: _Keys = [
+        (_build_getter(width + at), key.descending) for at, key in enumerate(operator.keys)
+    ]
 
     def stream(run: Run, argument: Row) -> Iterator[Row]:
-        rows = source.stream(run, argument)
-        wanted = None if most is None else most(run)
-        if wanted is not None and wanted <= _MOST_PICKED:
-            return iter(_pick_first(run, rows, keys, wanted))
-        return _sort_all(run, rows, keys)
+        rows = look_ahead(run, source.stream(run, argument))
+        keyed = ((*row, *[evaluate(row, run) for evaluate in evaluates]) for row in rows)
+        return (row[:width] for row in _sort(run, keyed, keys, most))
 
     return CompiledPlan(source.scope, stream)
 
 
-_MOST_PICKED = 10_000
+def _build_getter(slot: int) -> Evaluate:
+    return lambda row, run: row[slot]
 
-_Keys: TypeAlias = Sequence[tuple[Evaluate, bool]]
+
+def _sort(run: Run, rows: Iterator[Row], keys: _Keys, most: Count | None) -> Iterator[Row]:
+    wanted = None if most is None else most(run)
+    if wanted is not None and wanted <= _MOST_PICKED:
+        return iter(_pick_first(run, rows, keys, wanted))
+    return _sort_all(run, rows, keys)
 
 
 def _sort_all(run: Run, rows: Iterator[Row], keys: _Keys) -> Iterator[Row]:
     held: list[Row] = []
     kept = run.budget.open()
-    for row in rows:
-        run.budget.tick()
-        kept.add_row(row)
-        held.append(row)
     try:
+        for row in rows:
+            run.budget.tick()
+            kept.add_row(row)
+            held.append(row)
         yield from _sort_held(run, held, keys)
     finally:
         kept.release()

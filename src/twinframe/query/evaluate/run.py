@@ -11,6 +11,7 @@ from twinframe.model.values import Node, Relationship, Value
 from twinframe.query.evaluate.limits import Budget, Limits
 from twinframe.query.evaluate.member_sets import Members
 from twinframe.query.evaluate.member_typing import MemberTyping
+from twinframe.query.evaluate.past_answers import PastAnswers
 from twinframe.query.reader import GraphReader
 
 Row = tuple[Value, ...]
@@ -20,7 +21,16 @@ Row = tuple[Value, ...]
 class Run:
     """The state that operators and expressions use while they run. One run, one thread."""
 
-    __slots__ = ("_instant", "budget", "memberships", "parameters", "patterns", "reader", "typing")
+    __slots__ = (
+        "_instant",
+        "budget",
+        "memberships",
+        "parameters",
+        "past",
+        "patterns",
+        "reader",
+        "typing",
+    )
 
     def __init__(
         self,
@@ -38,6 +48,7 @@ class Run:
         self.patterns: dict[str, Any] = {}
         """Compiled regular expressions of the run by their text; `query.evaluate.text`."""
         self._instant: int | None = None
+        self.past = None if reader.past is None else PastAnswers(reader.past)
 
     def read_parameter(self, name: str) -> Value:
         """Return the parameter's value; raise `QueryInvalid` when the request did not send it."""

@@ -18,6 +18,8 @@ from twinframe.errors import (
     QueryInvalid,
     Unsupported,
 )
+from twinframe.graph.queries.past_values import QueryPast
+from twinframe.query.evaluate import looking_ahead
 from twinframe.settings import QuerySettings, Settings
 from twinframe.storage.base import GraphSession
 from twinframe.testing.contracts.base import reading, run
@@ -259,7 +261,15 @@ def test_a_model_is_refused(rooms: Timed, call: str) -> None:
         ask(rooms, f"MATCH (m:Model) RETURN {call} AS x", at=moment(0))
 
 
-@pytest.mark.parametrize("call", ["changes(r, $at)", "series(r.name, $at)"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "changes(r, $at)",
+        "series(r.name, $at)",
+        "series(r.name, $at, null, '1s', 'last')",
+        "series(r.name, $at, null, '1s', 'first')",
+    ],
+)
 def test_long_values_end_at_a_bound_of_bytes(rooms: Timed, call: str) -> None:
     for at in range(30):
         rooms.set(at + 61, str(at) * 4000, "/name")
@@ -270,4 +280,96 @@ def test_long_values_end_at_a_bound_of_bytes(rooms: Timed, call: str) -> None:
     small.at = 99
     with pytest.raises(LimitExceeded, match=r"more than 100000 bytes \(Query__MaxBytes\)"):
         ask(small, text, at=moment(60))
-    assert column(small, text.replace("$at", "$at, $to"), at=moment(60), to=moment(64))[0] >= 3
+    assert (
+        column(
+            small,
+            text.replace("$at, null", "$at").replace("$at", "$at, $to"),
+            at=moment(60),
+            to=moment(64),
+        )[0]
+        >= 3
+    )
+
+
+_AT_ONCE = (
+    "MATCH (r:Room) WHERE valueAt(r.area, $at) > 20 RETURN r.`$dtId` AS x",
+    "MATCH (r:Room) RETURN valueAt(r.area, $at) AS x",
+    "MATCH (r:Room) RETURN valueAt(r.area, $at) AS x, r.area AS y ORDER BY x DESC",
+    "MATCH (r:Room) RETURN r.area AS x ORDER BY valueAt(r.area, $at) DESC LIMIT 30",
+    "MATCH (r:Room) RETURN avg(valueAt(r.area, $at)) AS x, r.area > 20 AS y",
+    "MATCH (r:Room) RETURN count(*) AS x, valueAt(r.area, $at) AS y",
+    "MATCH (r:Room) WITH collect(r) AS all RETURN [r IN all | valueAt(r.area, $at)] AS x",
+    "MATCH (r:Room) WITH collect(r) AS all RETURN [r IN all WHERE valueAt(r.area, $at) > 9] AS x",
+    "MATCH (r:Room) WITH collect(r) AS l RETURN reduce(s = 0, r IN l | s + valueAt(r.area, $at))",
+    "MATCH (r:Room) WITH collect(r) AS l RETURN any(r IN l WHERE valueAt(r.area, $at) > 38)",
+    "MATCH (r:Room) WITH collect(r) AS l RETURN all(r IN l WHERE valueAt(r.area, $at) >= 0)",
+    "MATCH (r:Room) RETURN CASE WHEN r.area % 2 = 0 THEN valueAt(r.area, $at) ELSE 0 END AS x",
+    "MATCH (r:Room) RETURN coalesce(valueAt(r.name, $at), valueAt(r.area, $at)) AS x",
+    "MATCH (r:Room) RETURN [(r)-->(s) | valueAt(s.area, $at)] AS x",
+    "MATCH (r:Room) RETURN COUNT { (r)-->(s) WHERE valueAt(s.area, $at) > 3 } AS x",
+    "MATCH (r:Room) UNWIND series(r.area, $at, null, '10s', 'max') AS s RETURN s.value AS x",
+    "MATCH (r:Room) RETURN max(size(series(r.area, $at))) AS x",
+    "MATCH (r:Room) WHERE size(changes(r, $at)) = 1 RETURN r.`$dtId` AS x",
+    "MATCH (r:Room) WHERE valueAt(r.area, $at + 0 * toInteger(valueAt(r.area, $at))) > 1 RETURN r",
+)
+
+
+def test_the_past_of_many_rows_is_asked_for_at_once(
+    rooms: Timed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers are those to one question after the other."""
+    for at in range(40):
+        rooms.put(f"r{at}", area=float(at))
+        if at:
+            rooms.relate(f"r{at - 1}", "r", f"r{at}", "relatedTo")
+    rooms.at = 70
+    for at in range(40):
+        rooms.patch(f"r{at}", {"op": "add", "path": "/area", "value": float(40 - at)})
+    rooms.at = 80
+    with reading(rooms.store) as session:
+        position = session.read_event_bounds()[1] - 40
+    asked: list[int] = []
+
+    def watch(name: str) -> None:
+        read = getattr(QueryPast, name)
+
+        def count(past: QueryPast, questions: Any) -> Any:
+            asked.append(len(questions))
+            return read(past, questions)
+
+        monkeypatch.setattr(QueryPast, name, count)
+
+    for name in ("read_values", "list_changes", "read_series"):
+        watch(name)
+
+    def ask_all(world: Timed) -> list[tuple[list[Any], list[int]]]:
+        found = []
+        for text in _AT_ONCE:
+            asked.clear()
+            rows = ask(world, text, at=moment(65) if "series" in text else position)
+            found.append((rows, asked.copy()))
+        return found
+
+    together = ask_all(rooms)
+    monkeypatch.setattr(looking_ahead, "_MOST_ROUNDS", 0)
+    alone = Timed(rooms.store, Settings())
+    alone.at = 80
+    for text, (rows, counts), (expected, single) in zip(
+        _AT_ONCE, together, ask_all(alone), strict=True
+    ):
+        assert rows == expected, text
+        assert max(single) == 1
+        assert len(counts) <= 8, text
+        assert sum(counts) <= 1.5 * len(single) + 20, text
+
+
+def test_an_answer_that_cannot_be_had_fails_where_it_is_needed(rooms: Timed) -> None:
+    rooms.put("wrong", name="no moment")
+    rooms.put("zero", area=0.0)
+    text = "MATCH (r:Room) WITH r ORDER BY r.`$dtId` RETURN "
+    with pytest.raises(InvalidArgument, match="no moment"):
+        ask(rooms, text + "valueAt(r.temperature, coalesce(r.name, $at)) AS x", at=moment(16))
+    limited = text + "valueAt(r.temperature, coalesce(r.name, $at)) AS x LIMIT 2"
+    assert column(rooms, limited, at=moment(16)) == [30.0, 5.0]
+    guarded = text + "CASE WHEN r.name IS NULL THEN valueAt(r.temperature, $at) END AS x"
+    assert column(rooms, guarded, at=moment(16)) == [30.0, 5.0, None, None]

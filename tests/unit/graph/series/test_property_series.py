@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,10 +17,12 @@ from twinframe.errors import (
     HistoryNotKept,
     InvalidArgument,
     SeriesNotFound,
+    TwinframeError,
     TwinNotFound,
     Unsupported,
 )
-from twinframe.graph.series import properties
+from twinframe.graph.history.history import Range
+from twinframe.graph.series import held
 from twinframe.graph.series.questions import SeriesQuestion
 from twinframe.model.moments import SECOND, render_moment
 from twinframe.model.pages import PageRequest
@@ -152,20 +156,23 @@ def test_long_texts_come_in_pages_and_are_not_held(
     narrow = Timed(timed.store, Settings(graph=GraphSettings(max_page_bytes=4000)))
     narrow.at = 60
     assert narrow.points("name", start=moment(0.5)) == [*enumerate(values, 1)]
-    seen = 0
-    iterate = properties._iterate_held
+    monkeypatch.setattr(held, "_FEW", 2)
+    monkeypatch.setattr(held, "_BYTES", 4000)
+    most = 0
+    read = type(reader := timed.store.session()).read_change_rows
+    reader.close()
 
-    def count(*given: Any) -> Iterator[Any]:
-        nonlocal seen
-        for held in iterate(*given):
-            seen += 1
-            yield held
+    def count(*given: Any, **bounds: Any) -> Any:
+        nonlocal most
+        rows = read(*given, **bounds)
+        most = max(most, len(rows))
+        return rows
 
-    monkeypatch.setattr(properties, "_iterate_held", count)
+    monkeypatch.setattr(type(reader), "read_change_rows", count)
     question = SeriesQuestion(start=moment(0.5))
     page = narrow.do(narrow.graph.series.read_points("a", "name", question, PageRequest(99)))
     assert len(page.items) == 2
-    assert seen == 4  # what held before, two items, and the one that does not fit
+    assert most == 2
     (bucket,) = narrow.buckets("99s", "name", aggregates=("count", "sum", "last"))
     assert bucket[1] == {"count": 8, "sum": 0, "last": values[-1]}
 
@@ -276,3 +283,71 @@ def test_buckets_are_what_held_in_each_second(
                 mean = pytest.approx(sum(some) / len(some))
                 expected.append((at, {"avg": mean, "min": min(some), "last": some[-1]}))
         assert found == expected
+
+
+_PATHS = (
+    "temperature",
+    "name",
+    "thermostat",
+    "thermostat/setPoint",
+    "thermostat/mode",
+    "tags/a",
+    "tags/a~1b",
+    "tags",
+    "readings/0",
+    "$metadata/$model",
+)
+
+
+def _choose_operation(random: Random) -> dict[str, Any]:
+    path, value = random.choice(
+        [
+            ("/temperature", random.choice([20.5, -0.0, 0.0, 7.0])),
+            ("/name", random.choice(["x", 'a","path":"/name","op":"add"}]}', "ü"])),
+            ("/thermostat", {"$metadata": {}, "setPoint": random.choice([1.0, 2.0])}),
+            ("/thermostat/setPoint", random.choice([1.0, 3.0])),
+            ("/tags", {"a": random.choice("xy"), "a/b": "z"}),
+            ("/tags/a", random.choice("xyz")),
+            ("/tags/a~1b", random.choice("xyz")),
+            ("/readings", [random.choice([1.0, 2.0]), 3.0]),
+        ]
+    )
+    if path != "/thermostat" and random.random() < 0.2:
+        return {"op": "remove", "path": path}
+    return {"op": "add", "path": path, "value": value}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_say_the_same_as_documents(timed: Timed, seed: int) -> None:
+    """Patches of one and of more operations, replacements, deletions, rows without events."""
+    random = Random(seed)
+    silent = Timed(timed.store, Settings.model_validate({"events": {"enabled": False}}))
+    for second in range(1, 120):
+        world = silent if seed % 2 and second > 100 else timed
+        world.at = second
+        with suppress(TwinframeError):
+            match random.randrange(12):
+                case 0:
+                    world.do(world.graph.twins.delete_twin("a"))
+                case 1 | 2:
+                    members = {"temperature": 5.0, "tags": {"a": "x"}, "name": "x"}
+                    world.put("a", **dict(random.sample([*members.items()], 2)))
+                case _:
+                    some = [_choose_operation(random) for _ in range(random.choice((1, 1, 2)))]
+                    world.do(world.graph.twins.patch_twin("a", some))
+    with reading(timed.store) as session:
+        within = Range(5, session.read_event_bounds()[1])
+        for path in _PATHS:
+            key = ("a", path)
+            value = held.read_beginnings(session, [key], within.after)[key]
+            columns = [
+                [each for column in columns for each in column]
+                for columns in zip(*held.iterate_held(session, key, within, value), strict=True)
+            ]
+            expected = [
+                [each for column in columns for each in column]
+                for columns in zip(
+                    *held._iterate_documents(session, key, within, value), strict=True
+                )
+            ]
+            assert [*map(repr, columns)] == [*map(repr, expected)], path

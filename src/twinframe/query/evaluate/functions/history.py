@@ -1,4 +1,4 @@
-"""Functions on the past of twins and relationships, answered by the reader's `past`.
+"""Functions on the past of twins and relationships, answered by what a run knows of it.
 
 The first argument of `valueAt` and `series` is a property; it arrives as a list of its owner and
 its path, names joined by `/`.
@@ -15,11 +15,12 @@ from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.paths import split_path
 from twinframe.model.temporal.durations import Duration
 from twinframe.model.temporal.instants import DateTime
-from twinframe.model.values import Node, Relationship, Value
+from twinframe.model.values import JsonValue, Node, Relationship, Value
 from twinframe.query.evaluate.failures import build_argument_type_error
 from twinframe.query.evaluate.functions.declare import Function
+from twinframe.query.evaluate.past_answers import PastAnswers
 from twinframe.query.evaluate.run import Run
-from twinframe.query.reader import PastReader
+from twinframe.query.reader import ChangesQuestion, ValueQuestion, ValuesOverTime
 
 _ENTITY = "a Node or Relationship"
 _PROPERTY = "a property of a Node or Relationship, such as r.temperature"
@@ -34,7 +35,8 @@ def read_value_at(run: Run, reference: Value, moment: Value) -> Value:
         return None
     entity, names = found
     _refuse_model("valueAt", entity)
-    value = _find_past(run, "valueAt").read_value(entity, names, _check_moment("valueAt", moment))
+    question = ValueQuestion(_build_key(entity), names, _check_moment("valueAt", moment))
+    value = cast("JsonValue", _find_past(run, "valueAt").values.ask(question))
     if value is None:
         return None
     # It gets the type that the model declares, as the present value does: a typing takes members
@@ -56,7 +58,8 @@ def list_changes(run: Run, entity: Value, start: Value, end: Value = None) -> Va
         raise build_argument_type_error("changes", entity, _ENTITY)
     _refuse_model("changes", entity)
     until = None if end is None else _check_moment("changes", end)
-    return _find_past(run, "changes").list_changes(entity, _check_moment("changes", start), until)
+    question = ChangesQuestion(_build_key(entity), _check_moment("changes", start), until)
+    return _find_past(run, "changes").changes.ask(question)
 
 
 def read_series(
@@ -78,12 +81,16 @@ def read_series(
     bounds = _check_time(start), None if end is None else _check_time(end)
     if aggregate is not None and not isinstance(aggregate, str):
         raise build_argument_type_error("series", aggregate, "the name of an aggregate")
-    past = _find_past(run, "series")
-    return past.read_series(entity, names, *bounds, _check_step(every), aggregate)
+    question = ValuesOverTime(entity.id, names, *bounds, _check_step(every), aggregate)
+    return _find_past(run, "series").series.ask(question)
 
 
-def _find_past(run: Run, function: str) -> PastReader:
-    past = run.reader.past
+def _build_key(owner: Node | Relationship) -> tuple[str, str]:
+    return (owner.id, "") if isinstance(owner, Node) else (owner.source, owner.id)
+
+
+def _find_past(run: Run, function: str) -> PastAnswers:
+    past = run.past
     if past is None:
         raise QueryInvalid(f"{function}() is not possible here: the history cannot be read.")
     return past

@@ -25,6 +25,7 @@ from twinframe.query.evaluate.analysis import build_conjunction
 from twinframe.query.evaluate.expressions import compile_expression, compile_test
 from twinframe.query.evaluate.failures import build_type_error, note_span
 from twinframe.query.evaluate.labels import compile_labels
+from twinframe.query.evaluate.looking_ahead import compile_look_ahead
 from twinframe.query.evaluate.patterns.batches import (
     Adjacency,
     cross_known,
@@ -237,9 +238,10 @@ def _compile_seek_end(step: SeekEnd, scope: Scope) -> Stage:
 def compile_filter(predicate: Expression, scope: Scope) -> Stage:
     """Keeps the rows for which the predicate is true."""
     holds = compile_test(predicate, scope, "WHERE")
+    look_ahead = compile_look_ahead([predicate], [holds])
 
     def keep(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
-        for row in rows:
+        for row in look_ahead(run, rows):
             run.budget.tick()
             if holds(row, run):
                 yield row
@@ -260,9 +262,10 @@ def _compile_early_check(step: CheckPredicate, scope: Scope, doubts: _Doubts) ->
     SPEC: the conditions are the operands of one AND, of which any that is not true decides.
     """
     holds = compile_test(step.predicate, scope, "WHERE")
+    look_ahead = compile_look_ahead([step.predicate], [holds])
 
     def keep(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
-        for row in rows:
+        for row in look_ahead(run, rows):
             run.budget.tick()
             try:
                 is_kept = holds(row, run)
