@@ -13,6 +13,7 @@ import orjson
 
 from tests.e2e.wire import counter
 from tests.reliability.traffic import LOST, Line
+from tests.waiting import PATIENCE
 
 
 @dataclass(slots=True)
@@ -22,8 +23,9 @@ class Writer:
     A connection that an answer says to be the last of is left without being counted as broken.
     After each broken one it reads what is there: the last value acknowledged, or the one that
     was under way; anything else is `lost`. Two twins of a transaction that differ are `halved`.
-    `tell` hears of each acknowledged value of a twin. `slowest` is of the answers that came, and
-    `refused` those that said 503.
+    With `doubts`, 504 is an answer, `unanswered`: after it, and after a broken connection, it reads
+    until it knows. `tell` hears of each acknowledged value of a twin. `slowest` is of the answers
+    that came, and `refused` those that said 503.
     """
 
     name: str
@@ -37,6 +39,8 @@ class Writer:
     broken: int = 0
     slowest: float = 0.0
     refused: int = 0
+    unanswered: int = 0
+    doubts: bool = False
     tell: Callable[[str, int], None] | None = None
 
     @property
@@ -66,6 +70,10 @@ class Writer:
     def check(self, line: Line) -> None:
         """Compare what is there with what was acknowledged."""
         values = [_read_value(line, twin) for twin in self.twins]
+        end = time.monotonic() + PATIENCE
+        while self.doubts and None in values and time.monotonic() < end:
+            time.sleep(0.02)
+            values = [_read_value(line, twin) for twin in self.twins]
         if None in values:  # refused at the moment, as 503 while the service stops
             return
         self.halved += len(set(values)) > 1
@@ -92,6 +100,9 @@ class Writer:
             # SPEC: 503 to a write says that nothing was changed.
             self.refused += 1
             self.sent = self.acknowledged
+        elif status == 504 and self.doubts:
+            self.unanswered += 1
+            self.check(line)
         else:
             self.errors += 1
 

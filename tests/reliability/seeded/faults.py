@@ -344,7 +344,19 @@ def read_in_many_states(module: Any) -> None:
     module.PointsFile.reading = lambda self, connection: self.guarding()
 
 
+def believe_lost_commits(module: Any) -> None:
+    """A commit whose answer was lost is taken for made."""
+    module.PostgresGraphStore._find_out = lambda self: True
+
+
+def repeat_lost_commits(module: Any) -> None:
+    """A commit whose answer was lost is taken for not made."""
+    module.PostgresGraphStore._find_out = lambda self: False
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
+    "believe-lost-commits": (("twinframe_storage_postgres.store", believe_lost_commits),),
+    "repeat-lost-commits": (("twinframe_storage_postgres.store", repeat_lost_commits),),
     "acknowledge-before-commit": (("twinframe_storage_sqlite.writing", acknowledge_before_commit),),
     "ignore-etags": (("twinframe.model.etags", ignore_etags),),
     "ignore-etags-of-puts": (("twinframe.http.graph.twins", ignore_etags_of_puts),),
