@@ -152,7 +152,7 @@ test-explorer: setup explorer-check
 	@cd $(WEB) && TWINFRAME_COMMAND="$(abspath $(BIN))/twinframe" TWINFRAME_CHROMIUM="$(CHROMIUM)" npx playwright test $(ARGS)
 
 test-deploy: setup
-	@TWINFRAME_DEPLOY=1 TWINFRAME_ROUNDS=10 $(BIN)/python -m pytest -q tests/deploy tests/e2e/test_stopping.py $(ARGS)
+	@TWINFRAME_FORKS=0 TWINFRAME_DEPLOY=1 TWINFRAME_ROUNDS=10 $(BIN)/python -m pytest -q tests/deploy tests/e2e/test_stopping.py $(ARGS)
 
 test-fuzz: setup
 	@TWINFRAME_EXAMPLES=6000 $(BIN)/python -m pytest -q tests/unit/http/test_hostile_writes.py $(ARGS)

@@ -13,6 +13,7 @@ import pytest
 import pytest_timeout
 from hypothesis import settings
 
+from tests.forks import fork_programs
 from tests.left_behind import end_with_this_process
 
 # NOTE: no test measures time: an example may take long on a busy machine.
@@ -31,6 +32,7 @@ _PACKAGES = re.compile(r"apt(?:-get)? install ([\w .+-]+)")
 def pytest_configure(config: pytest.Config) -> None:
     """Let what tests start end with this process; keep where its last words go."""
     end_with_this_process()
+    fork_programs()
     with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         config.stash[_ERRORS] = os.dup(2)
 
