@@ -1,108 +1,88 @@
-"""Writes small graphs to databases of a PostgreSQL server."""
+"""Small graphs in a PostgreSQL server, for the law of query engines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import orjson
 import psycopg
 
-from tests.postgres.engine import PostgresSession, swap_nul
-from twinframe.model.ids import build_model_name
-from twinframe.testing.query_law import MODELS, build_edge_document, build_twin_document
-
-_SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+from tests.postgres.server import build_prefix, share_server
+from twinframe.storage.base import GraphSession, GraphTransaction, RelationshipRecord, TwinRecord
+from twinframe.testing.query_law import (
+    EdgeSketch,
+    TwinSketch,
+    build_edge_document,
+    build_twin_document,
+    write_graph,
+)
+from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.store import PostgresGraphStore
 
 
 class Graphs:
-    """Makes graphs in schemas of one database, each in a transaction that is rolled back."""
+    """Graphs of the law: a store that is no longer used gets the next one."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._schemas: list[psycopg.Connection[Any]] = []
-        self._idle: list[psycopg.Connection[Any]] = []
+    def __init__(self, place: Path) -> None:
+        self._settings = PostgresSettings(url=share_server(), schema_=build_prefix(place))
+        self._stores: list[PostgresGraphStore] = []
+        self._idle: list[PostgresGraphStore] = []
 
     def close(self) -> None:
-        """Close all connections."""
-        for connection in self._schemas:
-            connection.close()
+        """Close all stores."""
+        for store in self._stores:
+            store.close()
 
     @contextmanager
     def open(
-        self, twins: Sequence[tuple[Any, ...]], edges: Sequence[tuple[Any, ...]]
-    ) -> Iterator[PostgresSession]:
-        """A session on a new graph, which is removed at the end."""
-        connection = self._idle.pop() if self._idle else self._make_schema()
+        self, twins: Sequence[TwinSketch], edges: Sequence[EdgeSketch]
+    ) -> Iterator[GraphSession]:
+        """A session on a graph of these."""
+        store = self._idle.pop() if self._idle else self._make_store()
+        _write(store, twins, edges)
+        session = store.session()
         try:
-            with connection.transaction(force_rollback=True):
-                _write_twins(connection, twins)
-                _write_edges(connection, edges)
-                yield PostgresSession(connection)
+            yield session
         finally:
-            self._idle.append(connection)
+            session.close()
+            self._empty(store)
+            self._idle.append(store)
 
-    def _make_schema(self) -> psycopg.Connection[Any]:
-        connection = psycopg.connect(self._address, autocommit=True)
-        self._schemas.append(connection)
-        name = f"graph{len(self._schemas)}"
-        connection.execute(f"CREATE SCHEMA {name}; SET search_path = {name}; {_SCHEMA}")
-        _write_models(connection)
-        return connection
+    def _make_store(self) -> PostgresGraphStore:
+        store = PostgresGraphStore(self._settings, f"law{len(self._stores)}")
+        store.open()
+        write_graph(store, (), ())
+        self._stores.append(store)
+        return store
 
-
-def _write_models(connection: psycopg.Connection[Any]) -> None:
-    numbers = {model: number for number, model in enumerate(MODELS, 1)}
-    for model, number in numbers.items():
-        connection.execute(
-            "INSERT INTO interface VALUES (%s, %s, %s, %s)",
-            (number, model, build_model_name(model), number),
-        )
-    pairs = {
-        (numbers[above], numbers[model]) for model in MODELS for above in _find_ancestors(model)
-    }
-    _insert(connection, "INSERT INTO interface_closure VALUES (%s, %s)", sorted(pairs))
+    def _empty(self, store: PostgresGraphStore) -> None:
+        url = self._settings.url.get_secret_value()
+        with psycopg.connect(url, autocommit=True) as connection:
+            schema = f'"{store.schema}"'
+            connection.execute(
+                f"TRUNCATE {schema}.twin, {schema}.relationship RESTART IDENTITY;"
+                f" UPDATE {schema}.graph SET odd_texts = FALSE, twins = 0, content = 0"
+            )
 
 
-def _find_ancestors(model: str) -> Iterator[str]:
-    """The model and all that it extends, near or far."""
-    yield model
-    for parent in MODELS[model]:
-        yield from _find_ancestors(parent)
+def _write(
+    store: PostgresGraphStore, twins: Sequence[TwinSketch], edges: Sequence[EdgeSketch]
+) -> None:
+    """Write twins and relationships, whose models are there."""
 
+    def apply(transaction: GraphTransaction) -> None:
+        for row, twin in enumerate(twins, 1):
+            body = orjson.dumps(build_twin_document(row, twin))
+            transaction.put_twin(TwinRecord(twin[0], twin[1], f'W/"{row}"', body))
+        for row, edge in enumerate(edges, 1):
+            source, name, target, _ = edge
+            body = orjson.dumps(build_edge_document(row, edge))
+            transaction.put_relationship(
+                RelationshipRecord(source, f"r{row}", name, target, f'W/"{row}"', body)
+            )
 
-def _write_twins(connection: psycopg.Connection[Any], twins: Sequence[tuple[Any, ...]]) -> None:
-    models = {model: number for number, model in enumerate(MODELS, 1)}
-    rows = [
-        (row, twin[0], models[twin[1]], f'W/"{row}"', _write(build_twin_document(row, twin)))
-        for row, twin in enumerate(twins, 1)
-    ]
-    _insert(connection, "INSERT INTO twin VALUES (%s, %s, %s, %s, %s)", rows)
-
-
-def _write_edges(connection: psycopg.Connection[Any], edges: Sequence[tuple[Any, ...]]) -> None:
-    twins = dict(connection.execute("SELECT dt_id, id FROM twin").fetchall())
-    rows = [
-        (
-            row,
-            twins[edge[0]],
-            f"r{row}",
-            edge[1],
-            twins[edge[2]],
-            f'W/"{row}"',
-            _write(build_edge_document(row, edge)),
-        )
-        for row, edge in enumerate(edges, 1)
-    ]
-    _insert(connection, "INSERT INTO relationship VALUES (%s, %s, %s, %s, %s, %s, %s)", rows)
-
-
-def _insert(connection: psycopg.Connection[Any], sql: str, rows: Sequence[Any]) -> None:
-    with connection.cursor() as cursor:
-        cursor.executemany(sql, rows)
-
-
-def _write(document: dict[str, Any]) -> str:
-    return swap_nul(orjson.dumps(document).decode())
+    (outcome,) = store.write([apply])
+    if outcome.error is not None:
+        raise outcome.error

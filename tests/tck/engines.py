@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.postgres.server import build_prefix, share_server
 from tests.tck.graph import TckGraph
 from twinframe.errors import QueryInvalid
 from twinframe.graph.context.model_cache import ModelCache
@@ -36,6 +37,9 @@ from twinframe_columns.choosing import ChoosingEngine
 from twinframe_columns.holder import ProjectionHolder
 from twinframe_columns.projection import Projection
 from twinframe_columns.settings import ColumnsSettings
+from twinframe_storage_postgres.plugin import twinframe_query_engine as build_postgres_engine
+from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.store import PostgresGraphStore
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.plugin import twinframe_query_engine as build_rdf_engine
@@ -45,6 +49,8 @@ from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
 ENGINES = ("evaluator", "sqlite", "columns", "rdf")
+POSTGRES = "postgres"
+"""The engine of a server, which is beside the others where one can be started."""
 PAST = "past"
 """SQLite over a copy of an earlier state of a graph."""
 PAST_EVALUATOR = "past-evaluator"
@@ -213,5 +219,9 @@ def _build_store(name: str, folder: str) -> tuple[GraphStore, QueryEngine | None
         case "rdf":
             rdf = RdfStore(OxigraphEngine(), GraphNames("tck"), shared=False)
             return rdf, build_rdf_engine(rdf)
+        case _ if name == POSTGRES:
+            place = PostgresSettings(url=share_server(), schema_=build_prefix(Path(folder)))
+            postgres = PostgresGraphStore(place, "tck")
+            return postgres, build_postgres_engine(postgres)
         case _:
             raise ValueError(f"There is no engine {name}; there are {', '.join(ENGINES)}.")

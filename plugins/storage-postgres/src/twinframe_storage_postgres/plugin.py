@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twinframe import hookimpl
+from twinframe.query.engine import QueryEngine
 from twinframe.runtime.diagnosis.findings import Finding
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore
 from twinframe.storage.control import ControlStore
+from twinframe_storage_postgres.compiler.engine import PostgresQueryEngine
 from twinframe_storage_postgres.control_store import PostgresControlStore
 from twinframe_storage_postgres.findings import list_findings
 from twinframe_storage_postgres.settings import PostgresSettings
@@ -37,3 +39,9 @@ def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
 def twinframe_control_store(settings: Section, name: str) -> ControlStore | None:
     """Build the store of the control records, without a connection."""
     return PostgresControlStore(settings, name) if isinstance(settings, PostgresSettings) else None
+
+
+@hookimpl
+def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
+    """Build the engine that runs plans as SQL."""
+    return PostgresQueryEngine() if isinstance(store, PostgresGraphStore) else None

@@ -20,7 +20,7 @@ _LABELS: Final = """
 SELECT c.descendant, a.dtmi
 FROM @interface_closure c JOIN @interface a ON a.id = c.ancestor ORDER BY c.descendant"""
 
-LabelSets = Mapping[int, frozenset[str]]
+LabelSets = dict[int, frozenset[str]]
 """Row id of an interface -> the labels of its twins."""
 _HOPS_AT_ONCE: Final = 500
 _SCHEMA_VERSION: Final = "SELECT model_version FROM @graph"

@@ -1,7 +1,7 @@
 """How values are spelled in `jsonb`, so that each keeps its type and can be compared exactly.
 
-A float has a decimal point and no exponent. U+0001 stands for U+0000, which PostgreSQL does not
-store; text with U+0001 itself has no spelling.
+A float has a decimal point and no exponent, and a negative zero has two decimals. U+0001 stands for
+U+0000, which PostgreSQL does not store; text with U+0001 itself has no spelling.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _ESCAPE: Final = re.compile(r"\\(?:u0001|.)", re.DOTALL)
 _TOKEN: Final = re.compile(
     r'"(?:[^"\\]|\\.)*"|(?P<float>-?\d+(?:\.\d+)?[eE][+-]?\d+|-?\d+\.\d+)', re.DOTALL
 )
-_ODD: Final = re.compile(r"\\u000[01]|\d[eE][+-]?\d|\d{15}")
+_ODD: Final = re.compile(r"\\u000[01]|\d[eE][+-]?\d|\d{15}|-0\.0")
 _EXACT: Final = 2.0**53
 _BEYOND: Final = 2.0**63
 
@@ -37,6 +37,8 @@ def _spell(found: re.Match[str]) -> str:
     if number is None:
         return _swap(found[0], r"\u0000", r"\u0001")
     value = float(number)
+    if value == 0.0:
+        return "0.00" if number.startswith("-") else "0.0"
     if abs(value) >= _EXACT and -_BEYOND <= value < _BEYOND:
         return f"{int(value)}.0"
     spelled = f"{Decimal(repr(value)):f}"

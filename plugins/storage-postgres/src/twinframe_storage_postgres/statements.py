@@ -5,6 +5,7 @@ Names of tables in statements of this distribution begin with `@`, which stands 
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,12 +29,14 @@ _LIMIT: Final = "SELECT set_config('statement_timeout', %s, true)"
 _FREE: Final = (
     "SELECT set_config('search_path', %s, true), set_config('enable_seqscan', 'on', true), "
     "set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true), "
-    "set_config('cursor_tuple_fraction', '1', true)"
+    "set_config('cursor_tuple_fraction', '1', true), odd_texts FROM @graph"
 )
 """Lets statements of the compiler, and those over all rows, be planned as the server finds best."""
 _GUARD: Final = "SAVEPOINT compiled"
 _UNGUARD: Final = "RELEASE SAVEPOINT compiled"
 _TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT compiled"
+# NOTE: a trap of the compiler ends a pipeline; psycopg would warn of the statements behind it.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
 _FEW_MS: Final = 50
 _FIRST_ROWS: Final = 64
 _MOST_ROWS: Final = 1024
@@ -65,6 +68,8 @@ class StatementRunner:
         self._deadline: float | None = None
         self._limit_ms = 0
         self._is_free = False
+        self.has_odd_texts = False
+        """Whether the snapshot has texts with U+0001, as far as a statement of the compiler ran."""
         self._cancelled = False
         self._running: Connection | None = None
         self._cancelling = threading.Lock()
@@ -162,9 +167,11 @@ class StatementRunner:
         self._cursors += 1
         name, size, rows = f"rows{self._cursors}", _FIRST_ROWS, 0
         declare = f"DECLARE {name} NO SCROLL CURSOR FOR {qualify(sql, self.schema)}"
-        some = self._run(
-            [*self._free(), (declare, bindings), (f"FETCH {size} FROM {name}", ())], once=True
-        )[-1]
+        first = self._free()
+        statements = [*first, (declare, bindings), (f"FETCH {size} FROM {name}", ())]
+        found = self._run(statements, once=True)
+        self._note_free(found[: len(first)])
+        some = found[-1]
         try:
             while some:
                 yield from some
@@ -190,7 +197,8 @@ class StatementRunner:
         if not self._depth:
             with self.snapshot():
                 return self.select(sql, bindings, translate)
-        statements = [*self._free(), (_GUARD, ()), (sql, bindings), (_UNGUARD, ())]
+        first = self._free()
+        statements = [*first, (_GUARD, ()), (sql, bindings), (_UNGUARD, ())]
         try:
             found = self._send(statements, once=True, binary=False)
         except psycopg.Error as error:
@@ -198,7 +206,9 @@ class StatementRunner:
             if known is None:
                 self._fail(error)
             self._take_back()
+            self._is_free = False
             raise known from error
+        self._note_free(found[: len(first)])
         return found[-2]
 
     def _take_back(self) -> None:
@@ -211,7 +221,11 @@ class StatementRunner:
         if self._is_free:
             return []
         self._is_free = True
-        return [(_FREE, (f'"{self.schema}"',))]
+        return [(qualify(_FREE, self.schema), (f'"{self.schema}"',))]
+
+    def _note_free(self, found: Sequence[list[Row]]) -> None:
+        for ((*_, has_odd_texts),) in found:
+            self.has_odd_texts = has_odd_texts
 
     # --- on the wire ----------------------------------------------------------------------------
 

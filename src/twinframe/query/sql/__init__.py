@@ -21,10 +21,16 @@ from twinframe.query.sql.columns import (
     list_relationship_cells,
 )
 from twinframe.query.sql.comparison import find_shared, render_nested_tag, render_whole
+from twinframe.query.sql.comprehensions import (
+    LONGEST_LIST,
+    ElementExtensions,
+    find_element_kinds,
+)
 from twinframe.query.sql.dialect import Carry, Dialect, Joins
 from twinframe.query.sql.entities import compile_member
 from twinframe.query.sql.extensions import Compiler, Compilers, Extensions
 from twinframe.query.sql.grouping import Groups, render_group_key
+from twinframe.query.sql.lets import Let, build_let
 from twinframe.query.sql.operators import build_columns, compile_plan, read_column
 from twinframe.query.sql.scans import find_key
 from twinframe.query.sql.select import Page, Select, build_column
@@ -43,6 +49,7 @@ from twinframe.query.sql.traps import LIMIT_MARK, RETREAT_MARK, TRAP_MARK, has_t
 
 __all__ = [
     "LIMIT_MARK",
+    "LONGEST_LIST",
     "NULL_TERM",
     "RETREAT_MARK",
     "TRAP_MARK",
@@ -52,10 +59,12 @@ __all__ = [
     "Compiler",
     "Compilers",
     "Dialect",
+    "ElementExtensions",
     "Extensions",
     "Groups",
     "Joins",
     "LabelSets",
+    "Let",
     "Member",
     "Page",
     "Select",
@@ -66,12 +75,14 @@ __all__ = [
     "build_columns",
     "build_flat_json",
     "build_json",
+    "build_let",
     "build_scalar",
     "build_value_column",
     "check_droppable",
     "check_path",
     "compile_member",
     "compile_plan",
+    "find_element_kinds",
     "find_key",
     "find_shared",
     "has_trap",

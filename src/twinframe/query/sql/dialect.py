@@ -131,6 +131,10 @@ class Dialect(ABC):
         """Render the native value of a term of plain kinds."""
         return term.value
 
+    def read_as_column(self, term: Term, kinds: int) -> str:
+        """Render a term of plain kinds for a column in which other rows have other `kinds`."""
+        return self.read_plain(term)
+
     @abstractmethod
     def read_as(self, term: Term, kind_class: int, reason: str) -> str:
         """Render the native value of a term that must be of `kind_class` or null; else a trap."""
@@ -276,6 +280,10 @@ class Dialect(ABC):
         """
 
     # --- texts and sets of row ids --------------------------------------------------------------
+
+    def render_row_list(self, text: str) -> str:
+        """Render the list of the row ids in a text such as `[1,2]`."""
+        return text
 
     @abstractmethod
     def render_position(self, text: str, part: str) -> str:

@@ -344,7 +344,7 @@ class PlanCompiler:
 
     def _render_as(self, term: Term, merged: Term) -> str:
         if self._dialect.is_plain(merged.kinds):
-            return self._dialect.read_plain(term)
+            return self._dialect.read_as_column(term, merged.kinds)
         return self._dialect.render_as_json(self._dialect.render_json(term))
 
 

@@ -130,7 +130,7 @@ class PatternCompiler:
                     parts.append(f"',' || {self._read_part(crossed, k.RELATIONSHIP)}")
                     parts.append(f"',' || {self._read_part(node, k.NODE)}")
             parts.append("']'")
-            text = f"({render_balanced(parts, '||')})"
+            text = self._dialect.render_row_list(f"({render_balanced(parts, '||')})")
             elements = k.NODE | k.RELATIONSHIP
             self.select.scope[path.variable] = Term(k.PATH, text, elements=elements)
         for pattern in self._pattern.relationships:

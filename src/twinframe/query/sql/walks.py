@@ -115,9 +115,8 @@ def compile_walk(
     if walk.length.minimum > 0:
         after.add_condition(f"{table}.depth >= {_bind(after, walk.length.minimum)}")
     if needs_list:
-        after.scope[walk.pattern.variable] = Term(
-            k.LIST, f"('[' || substr({table}.path, 2) || ']')", elements=k.RELATIONSHIP
-        )
+        path = statement.dialect.render_row_list(f"('[' || substr({table}.path, 2) || ']')")
+        after.scope[walk.pattern.variable] = Term(k.LIST, path, elements=k.RELATIONSHIP)
     if walk.has_trail:
         trail = Term(k.STRING, f"{table}.trail")
         after.scope[build_trail_name(walk.pattern.variable)] = trail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import hypothesis.strategies as st
 import orjson
@@ -71,6 +71,9 @@ SPELLINGS = st.text(max_size=12) | st.sampled_from(
 
 class CompiledQueries:
     """What an engine's compiled queries promise to a service."""
+
+    declined_characters: ClassVar[str] = ""
+    """Characters with which a run may decline a value, because its store cannot tell them apart."""
 
     def compile(
         self,
@@ -251,8 +254,12 @@ class CompiledQueries:
         )
         given_values: dict[str, Value] = {"v": value, "w": f'"{value}\\', "n": 7}
         compiled = self.compile(query_law, text, given_values)
-        rows = compiled.run_rows(query_law.odd.session, given_values)
-        assert list(rows) == [(value, f'"{value}\\', 7, "$v0_ :c1")]
+        try:
+            rows = list(compiled.run_rows(query_law.odd.session, given_values))
+        except CannotRun:
+            assert set(value) & set(self.declined_characters)
+            return
+        assert rows == [(value, f'"{value}\\', 7, "$v0_ :c1")]
 
     @generated(100)
     @given(name=SPELLINGS.filter(bool))

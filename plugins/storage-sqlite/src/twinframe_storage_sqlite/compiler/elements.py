@@ -1,13 +1,11 @@
-"""Converts lists to rows and rows to lists; `lists` and `comprehensions` use it."""
+"""Converts lists to rows and rows to lists; `lists` uses it."""
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from twinframe.query.engine import CannotRun
-from twinframe.query.sql import Select, Term, check_path
+from twinframe.query.sql import Select, Term, find_element_kinds
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.json_terms import NATIVE, render_item
@@ -81,22 +79,6 @@ def render_member(term: Term) -> str:
     if not term.kinds & ~(k.INTEGER | k.STRING | k.NULL):
         return term.value
     return f"json({render_item(term)})"
-
-
-def find_element_kinds(terms: Sequence[Term], reason: str) -> int:
-    """Return the kinds of the elements of a list of `terms`.
-
-    Raises `CannotRun` for mixed or nested entities.
-    """
-    kinds = 0
-    for term in terms:
-        kinds |= term.kinds
-        check_path(term)
-        if (term.kinds & k.LIST and term.elements & k.ENTITIES) or term.holds_entities:
-            raise CannotRun(f"{reason} of lists or maps of nodes or relationships.")
-    if kinds & k.ENTITIES and kinds & ~k.NULL not in k.ONE_ENTITY:
-        raise CannotRun(f"{reason} of nodes or relationships and other values.")
-    return kinds or k.NULL
 
 
 def render_group(term: Term, position: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from twinframe.query.algebra import AggregateCall
-from twinframe.query.sql import Column, Extensions, Groups, Select, Term
-from twinframe_storage_sqlite.compiler import comprehensions, elements, lists, maps
+from twinframe.query.sql import Column, ElementExtensions, Groups, Select, Term
+from twinframe_storage_sqlite.compiler import elements, lists, maps
 from twinframe_storage_sqlite.compiler.aggregates import (
     compile_collect,
     compile_deviation,
@@ -16,11 +16,12 @@ from twinframe_storage_sqlite.compiler.arithmetic import compile_arithmetic, com
 from twinframe_storage_sqlite.compiler.counts import compile_count
 from twinframe_storage_sqlite.compiler.functions import FUNCTIONS
 from twinframe_storage_sqlite.compiler.grouping import build_narrow
+from twinframe_storage_sqlite.compiler.lets import build_let
 from twinframe_storage_sqlite.compiler.output import build_column
 from twinframe_storage_sqlite.compiler.times import render_time_order
 
 
-class SqliteExtensions(Extensions):
+class SqliteExtensions(ElementExtensions):
     """All operations, by the functions of this package."""
 
     compile_kept_count = staticmethod(compile_count)
@@ -38,8 +39,10 @@ class SqliteExtensions(Extensions):
     compile_named_member = staticmethod(maps.compile_named_member)
     compile_element = staticmethod(lists.compile_element)
     compile_slice = staticmethod(lists.compile_slice)
-    compile_elements = staticmethod(comprehensions.compile_elements)
-    compile_some = staticmethod(comprehensions.compile_some)
+    read_list = staticmethod(elements.read_list)
+    join_elements = staticmethod(elements.join_elements)
+    render_group = staticmethod(elements.render_group)
+    build_let = staticmethod(build_let)
 
     def open_groups(
         self, select: Select, keys: Iterable[Term], calls: Sequence[AggregateCall]
@@ -62,3 +65,7 @@ class SqliteExtensions(Extensions):
     def render_length(self, path: str) -> str:
         """Render half the length of the list of the path's parts."""
         return f"(json_array_length({path}) / 2)"
+
+    def render_size(self, items: str) -> str:
+        """Render the length of a JSON array."""
+        return f"json_array_length({items})"

@@ -4,37 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from hashlib import blake2b
-
-_SHORT = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Let:
-    """Names for SQL expressions that a text uses several times. `wrap` puts a text into their
-    scope.
-
-    PERF: each is computed once, and the text stays linear in the depth of the expression.
-    """
-
-    names: tuple[str, ...]
-    wrap: Callable[[str], str]
+from twinframe.query.sql import Let
+from twinframe.query.sql import build_let as build
 
 
 def build_let(*texts: str) -> Let:
-    """Name `texts`; short ones, mostly columns and placeholders, stand for themselves."""
-    if all(len(text) <= _SHORT and "SELECT" not in text for text in texts):
-        return Let(texts, lambda body: body)
-    # NOTE: the name derives from the content, so two different contents cannot hide each other.
-    digest = blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
-    table = f"v{digest}"
+    """Name `texts` by a common table, which SQLite computes once."""
+    return build(texts, _render_scope)
+
+
+def _render_scope(table: str, texts: tuple[str, ...], body: str) -> str:
     heads = ",".join(f"a{i}" for i in range(len(texts)))
-    values = ", ".join(texts)
-
-    def wrap(body: str) -> str:
-        scope = f"{table}({heads}) AS MATERIALIZED (SELECT {values})"
-        return f"(WITH {scope} SELECT {body} FROM {table})"
-
-    return Let(tuple(f"{table}.a{i}" for i in range(len(texts))), wrap)
+    scope = f"{table}({heads}) AS MATERIALIZED (SELECT {', '.join(texts)})"
+    return f"(WITH {scope} SELECT {body} FROM {table})"

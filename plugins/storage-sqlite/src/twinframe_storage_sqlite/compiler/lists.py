@@ -16,12 +16,12 @@ from twinframe.query.sql import (
     Select,
     Term,
     check_droppable,
+    find_element_kinds,
     may_fail,
     render_balanced,
 )
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.elements import (
-    find_element_kinds,
     read_integer,
     read_list,
     render_element,
@@ -30,12 +30,6 @@ from twinframe_storage_sqlite.compiler.elements import (
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.json_terms import NATIVE, build_json_term, render_item
 from twinframe_storage_sqlite.compiler.lets import build_let
-
-LONGEST_LIST = 1_000
-"""The number of elements above which the evaluator runs a `reduce()`.
-
-PERF: SQLite searches for each element from the first: 3,000 take 0.8 s, in the evaluator 5 ms.
-"""
 
 _LONGEST_RANGE = 10_000
 """The length of a `range()` above which the evaluator runs it, which need not build the list."""

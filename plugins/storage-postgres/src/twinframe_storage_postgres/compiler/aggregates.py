@@ -1,0 +1,116 @@
+"""Compiles the aggregate functions of PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from twinframe.query.algebra import AggregateKind
+from twinframe.query.engine import CannotRun
+from twinframe.query.sql import Carry, Dialect, Term, may_fail
+from twinframe.query.sql import kinds as k
+
+
+def list_rows(term: Term) -> list[str]:
+    """List the row id of the document whose member a term is, if it is one."""
+    alias, _, column = ("" if term.member is None else term.member.document).partition(".")
+    return [f"{alias}.id"] if column == "document" else []
+
+
+def build_sum(self: Dialect, term: Term, carry: Carry, *, distinct: bool) -> Term:
+    """Add as `numeric` if all are integers, else as floats."""
+    if distinct and term.kinds & k.FLOAT:
+        raise CannotRun("sum(DISTINCT) of floats.")
+    word = "DISTINCT " if distinct else ""
+    value = carry(self.read_as(term, k.NUMBER, "sum()"))
+    whole = f"coalesce(sum({word}{value})::bigint, 0)"
+    if not term.kinds & k.FLOAT:
+        return Term(k.INTEGER, whole, assumed=True)
+    is_float = carry(f"{term.tag} = 'real'") if term.tag is not None else "TRUE"
+    floats = f"twinframe_float(sum(({value})::double precision))"
+    # NOTE: `bool_or` of no row is NULL: the sum of nothing is the integer 0.
+    wholes = f"FILTER (WHERE NOT ({is_float}))"
+    whole = f"to_jsonb(coalesce((sum({value}) {wholes})::bigint, 0))"
+    text = f"CASE WHEN bool_or({is_float}) THEN {floats} ELSE {whole} END"
+    return replace(self.build_json_term(f"({text})", k.NUMBER), assumed=True)
+
+
+def build_average(self: Dialect, term: Term, carry: Carry, *, distinct: bool) -> Term:
+    """Average as floats."""
+    value = carry(self.read_as(term, k.NUMBER, "avg()"))
+    word = "DISTINCT " if distinct else ""
+    text = f"avg({word}({value})::double precision)"
+    return Term(k.FLOAT | k.NULL, text, assumed=True)
+
+
+def build_extreme(self: Dialect, term: Term, kind: AggregateKind, carry: Carry) -> Term:
+    """Take the first value of each group in Cypher's order."""
+    known = term.kinds & ~k.NULL
+    if term.tag is None and known != k.BOOLEAN:
+        value = self.read(term, k.STRING) if known == k.STRING else term.value
+        return Term(known | k.NULL, f"{kind.value}({carry(value)})", finite=term.finite)
+    down = " DESC" if kind is AggregateKind.MAX else ""
+    keys = [self.read_plain(term)] if term.tag is None else []
+    keys = keys or [self.render_rank(term), *self.list_sort_keys(term)]
+    # NOTE: of equal values, such as 1 and 1.0, the first row has it.
+    order = ", ".join([*(f"{carry(key)}{down}" for key in keys), *map(carry, list_rows(term))])
+    kept = f"FILTER (WHERE {carry(term.value)} IS NOT NULL)"
+    value = carry(term.value if term.tag is None else self.render_json(term))
+    first = f"((array_agg({value} ORDER BY {order}) {kept})[1])"
+    if term.tag is None:
+        return Term(known | k.NULL, first, finite=term.finite)
+    return replace(self.build_json_term(first, known | k.NULL), finite=term.finite, assumed=True)
+
+
+def compile_deviation(
+    self: Dialect, term: Term, kind: AggregateKind, carry: Carry, *, distinct: bool
+) -> Term:
+    """Compute with `numeric`, which is exact but for the root."""
+    name = "stddev_samp" if kind is AggregateKind.STDEV else "stddev_pop"
+    word = "DISTINCT " if distinct else ""
+    value = self.read_as(term, k.NUMBER, f"{kind.value}()")
+    trap = self.render_trap("a standard deviation of such numbers", k.NUMBER)
+    value = carry(f"CASE WHEN abs({value}) > 1e100 THEN {trap} ELSE ({value})::numeric END")
+    text = f"coalesce({name}({word}({value})::numeric)::double precision, 0)"
+    return Term(k.FLOAT, text, finite=True, assumed=True)
+
+
+def compile_percentile(
+    self: Dialect, term: Term, fraction: str, kind: AggregateKind, carry: Carry, *, distinct: bool
+) -> Term:
+    """Interpolate as floats, or take a value from an array in order."""
+    if distinct:
+        raise CannotRun(f"{kind.value}() of distinct values.")
+    number = self.read_as(term, k.NUMBER, f"{kind.value}()")
+    if kind is AggregateKind.PERCENTILE_CONT:
+        order = f"ORDER BY ({carry(number)})::double precision"
+        text = f"percentile_cont({fraction}::double precision) WITHIN GROUP ({order})"
+        return Term(k.FLOAT | k.NULL, text, assumed=True)
+    kept = f"FILTER (WHERE {carry(term.value)} IS NOT NULL)"
+    order = ", ".join([carry(number), *map(carry, list_rows(term))])
+    value = carry(term.value if term.tag is None else self.render_json(term))
+    position = f"greatest(ceil({fraction}::double precision * count({carry(number)})), 1)"
+    text = f"((array_agg({value} ORDER BY {order}) {kept})[{position}::integer])"
+    known = term.kinds & k.NUMBER | k.NULL
+    if term.tag is None:
+        return Term(known, text, finite=term.finite, assumed=True)
+    return replace(self.build_json_term(text, known), finite=True, assumed=True)
+
+
+def compile_collect(
+    self: Dialect, term: Term, order_by: Sequence[str], carry: Carry, *, distinct: bool
+) -> Term:
+    """Aggregate the values that are not null to a list."""
+    nested = term.kinds & k.LIST and term.elements & k.ENTITIES
+    if nested or term.holds_entities:
+        raise CannotRun("collect() of lists or maps of nodes or relationships.")
+    if distinct and term.kinds & k.PATH:
+        raise CannotRun("collect(DISTINCT) of paths.")
+    order = f" ORDER BY {', '.join(order_by)}" if order_by else ""
+    kept = f" FILTER (WHERE {carry(term.value)} IS NOT NULL)" if term.kinds & k.NULL else ""
+    item = term.value if term.kinds & k.ENTITIES else self.render_item(term)
+    values = f"coalesce(jsonb_agg({carry(item)}{order}){kept}, '[]')"
+    if distinct:
+        values = f"twinframe_distinct({values})"
+    elements = term.kinds & ~k.NULL
+    return Term(k.LIST, values, elements=elements or k.NULL, assumed=may_fail(term))

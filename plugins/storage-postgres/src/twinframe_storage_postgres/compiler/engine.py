@@ -1,0 +1,235 @@
+"""The query engine of PostgreSQL: compiles a plan once to one statement that runs many times."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import orjson
+import psycopg
+
+from twinframe.errors import TwinframeError
+from twinframe.model.values import Value
+from twinframe.query.algebra import Query, ResultShape
+from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
+from twinframe.query.reader import GraphReader
+from twinframe.query.sql import (
+    LabelSets,
+    Page,
+    Select,
+    SqlValue,
+    build_columns,
+    compile_plan,
+    find_key,
+    read_column,
+    read_trap,
+)
+from twinframe.query.sql import kinds as k
+from twinframe_storage_postgres.compiler.dialect import DIALECT
+from twinframe_storage_postgres.compiler.extensions import PostgresExtensions
+from twinframe_storage_postgres.compiler.output import build_json_column
+from twinframe_storage_postgres.scans import GraphScans
+from twinframe_storage_postgres.spelling import has_odd_text, render_members
+from twinframe_storage_postgres.statements import Row
+
+_EXTENSIONS: Final = PostgresExtensions(DIALECT)
+_PLACEHOLDER: Final = re.compile("\0(\\w+)\0(::jsonb?)?")
+_PAGE: Final = Page("\0page_skip\0::bigint", "\0page_limit\0::bigint")
+_DECLINED: Final = {
+    "2201E": "A logarithm of no positive number",
+    "2201F": "A power that is no number",
+    "22003": "A number that its type does not hold",
+    "22007": "A time of another form",
+    "22008": "A time out of range",
+    "22012": "A division by zero",
+    "22P05": "A text with U+0000",
+    "54000": "A value beyond a limit",
+    "54001": "A statement of such a size",
+    "54011": "A statement of so many columns",
+    "54023": "A function of so many arguments",
+}
+"""Errors of PostgreSQL, by SQLSTATE, at which the evaluator has an answer."""
+
+
+class _Statement:
+    """A statement with psycopg's placeholders."""
+
+    def __init__(self, marked: str) -> None:
+        self._names: dict[str, bool] = {}
+        text = _PLACEHOLDER.sub(self._name, marked.replace("%", "%%"))
+        # NOTE: psycopg reads a statement without values as it is.
+        self.text = text if self._names else marked
+
+    def _name(self, found: re.Match[str]) -> str:
+        is_json = found[2] is not None
+        self._names[found[1]] = self._names.get(found[1], False) or is_json
+        return f"%({found[1]})s{found[2] or ''}"
+
+    def run(self, scans: GraphScans, values: Mapping[str, SqlValue], prefix: str = "") -> list[Row]:
+        """Run the statement with these values."""
+        bound = {
+            name: _bind(values[name], is_json=is_json) for name, is_json in self._names.items()
+        }
+        rows = scans.select(prefix + self.text, bound, _build_error)
+        if scans.has_odd_texts:
+            raise CannotRun("A graph with texts that have U+0001.")
+        return rows
+
+
+def _bind(value: SqlValue, *, is_json: bool) -> SqlValue:
+    match value:
+        case str() if is_json:
+            if has_odd_text(value):
+                raise CannotRun("A parameter with U+0001.")
+            return render_members(value)
+        case str():
+            if "\1" in value:
+                raise CannotRun("A parameter with U+0001.")
+            return value.replace("\0", "\1")
+        case float() if math.isinf(value):
+            raise CannotRun("A parameter that is infinite.")
+        case _:
+            return value
+
+
+class PostgresQuery(CompiledQuery):
+    """A plan as SQL: `text` for JSON rows, and the same rows as values. Immutable."""
+
+    def __init__(self, query: Query, select: Select) -> None:
+        self._query = query
+        self._bindings = select.statement.bindings
+        terms = [read_column(select, name) for name in query.columns]
+        if query.shape is ResultShape.DOCUMENT and (
+            len(terms) != 1 or terms[0].kinds not in (k.NODE, k.RELATIONSHIP)
+        ):
+            raise CannotRun("A document of something that is no node or relationship.")
+        self._columns = build_columns(query, select, _EXTENSIONS)
+        self._bodies = tuple(map(build_json_column, terms))
+        self._reads_labels = any(column.reads_labels for column in self._bodies)
+        self._heads = [orjson.dumps(name) + b":" for name in query.columns]
+        self._page = select.page or Page()
+        self._rows = _Statement(select.render(_list_cells(self._columns)))
+        key = find_key(query, select)
+        self.resumable = key is not None
+        if key is not None:
+            select.add_condition(f"{key} > \0page_after\0::bigint")
+            select.order_by = [key]
+        select.page = _PAGE
+        self._json = _Statement(select.render([*_list_cells(self._bodies), key or "NULL"]))
+        self.text = self._json.text
+
+    def run_json(
+        self,
+        session: GraphReader,
+        parameters: Mapping[str, Value],
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        """Result rows as JSON bytes; those of a resumable query carry their row id as key."""
+        scans, bindings = _read_scans(session), self._bindings.build(parameters)
+        self._bind_page(bindings, skip, limit)
+        bindings["page_after"] = 0 if after is None else int(after)
+        labels = scans.read_label_sets() if self._reads_labels else {}
+        for row in self._json.run(scans, bindings):
+            yield self._render(row, labels), row[-1]
+
+    def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:
+        """The indexes that the server would use for a page of 1,000 rows of the present graph."""
+        scans, bindings = _read_scans(session), self._bindings.build(parameters)
+        self._bind_page(bindings, 0, 1000)
+        bindings["page_after"] = 0
+        ((plan,),) = self._json.run(scans, bindings, "EXPLAIN (FORMAT JSON) ")
+        return [*dict.fromkeys(_find_indexes(plan))]
+
+    def _render(self, row: Sequence[Any], labels: LabelSets) -> bytes:
+        at, parts = 0, []
+        for head, column in zip(self._heads, self._bodies, strict=True):
+            end = at + len(column.sql)
+            body = column.render(row[at:end], labels)
+            at = end
+            if body is not None:
+                parts.append(head + body)
+            elif not self._query.omit_null:
+                parts.append(head + b"null")
+        if self._query.shape is ResultShape.DOCUMENT:
+            return parts[0][len(self._heads[0]) :]
+        return b"{" + b",".join(parts) + b"}"
+
+    def _bind_page(self, bindings: dict[str, SqlValue], skip: int, limit: int | None) -> None:
+        """Bind the requested page within the query's own SKIP and LIMIT."""
+        own_skip = _read_count(bindings, self._page.skip) or 0
+        own_limit = _read_count(bindings, self._page.limit)
+        if own_limit is not None:
+            rest = max(own_limit - skip, 0)
+            limit = rest if limit is None else min(limit, rest)
+        bindings["page_skip"] = min(own_skip + skip, 2**63 - 1)
+        bindings["page_limit"] = limit
+
+    def run_rows(
+        self, session: GraphReader, parameters: Mapping[str, Value]
+    ) -> Iterator[tuple[Value, ...]]:
+        """Result rows as values."""
+        scans, bindings = _read_scans(session), self._bindings.build(parameters)
+        labels = scans.read_label_sets()
+        for row in self._rows.run(scans, bindings):
+            cells = iter(row)
+            yield tuple(
+                column.decode(tuple(islice(cells, len(column.sql))), labels)
+                for column in self._columns
+            )
+
+
+def _find_indexes(plan: object) -> Iterator[str]:
+    match plan:
+        case dict():
+            if isinstance(name := plan.get("Index Name"), str):
+                yield name
+            for each in plan.values():
+                yield from _find_indexes(each)
+        case list():
+            for each in plan:
+                yield from _find_indexes(each)
+        case _:
+            pass
+
+
+def _list_cells(columns: Sequence[Any]) -> list[str]:
+    return [cell for column in columns for cell in column.sql] or ["1"]
+
+
+def _read_count(bindings: Mapping[str, SqlValue], placeholder: str | None) -> int | None:
+    count = None if placeholder is None else bindings[placeholder.strip("\0")]
+    return count if isinstance(count, int) else None
+
+
+def _read_scans(session: GraphReader) -> GraphScans:
+    if not isinstance(session, GraphScans):
+        raise CannotRun("A session of another store.")
+    return session
+
+
+def _build_error(error: psycopg.Error) -> TwinframeError | None:
+    trap = read_trap(error.diag.message_primary or "")
+    if trap is not None:
+        return trap
+    if error.sqlstate in _DECLINED:
+        return CannotRun(f"{_DECLINED[error.sqlstate]}.")
+    if isinstance(error, psycopg.DataError) and error.sqlstate is None:
+        return CannotRun(f"A parameter that PostgreSQL does not take: {error}.")
+    return None
+
+
+class PostgresQueryEngine(QueryEngine):
+    """Compiles plans to SQL, in the same way for all graphs."""
+
+    name = "postgres"
+    shares_plans = True
+
+    def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
+        """The compiled plan, or `CannotRun` naming what SQL cannot say exactly."""
+        return PostgresQuery(query, compile_plan(query, parameters, _EXTENSIONS))
