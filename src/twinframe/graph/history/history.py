@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from twinframe.errors import HistoryNotKept, InvalidArgument, Unsupported
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.paging import Listing
+from twinframe.graph.history.gone import GoneCache
 from twinframe.graph.history.past import PastSession
 from twinframe.model.clock import render_update_time
 from twinframe.model.comparison import name_type
@@ -98,6 +99,7 @@ class History:
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
+        self._gone = GoneCache()
 
     async def read_start(self) -> tuple[int, int | None] | None:
         """Return the first position whose state can be shown, and the moment of the first change.
@@ -224,7 +226,7 @@ class History:
         def read_past(session: GraphSession) -> T:
             with session.snapshot():
                 _check(session, self.read_first(session), position)
-                return read(PastSession(session, position))
+                return read(PastSession(session, position, self._gone))
 
         return read_past
 

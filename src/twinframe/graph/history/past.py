@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -18,6 +20,7 @@ from twinframe.graph.history.documents import (
     read_documents,
     read_documents_before,
 )
+from twinframe.graph.history.gone import Gone, GoneCache, IncomingRank
 from twinframe.graph.history.models import PastModels
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.values import Node, Relationship
@@ -47,8 +50,7 @@ _MOST_CHANGED: Final = 20_000
 """Changes after the position that are looked up for a scan; with more, all entities are."""
 
 
-_IncomingRank: TypeAlias = tuple[tuple[str | int, ...], str, str]
-_RankedIncoming: TypeAlias = dict[_IncomingRank, Listed[IncomingRelationship]]
+_RankedIncoming: TypeAlias = dict[IncomingRank, Listed[IncomingRelationship]]
 
 
 class _Changed(NamedTuple):
@@ -65,8 +67,10 @@ class PastSession(EarlierState):
     Its events and entries are those of the present.
     """
 
-    def __init__(self, session: GraphSession, position: int) -> None:
+    def __init__(self, session: GraphSession, position: int, gone: GoneCache | None = None) -> None:
+        """`gone` remembers what is gone between the pages of a listing."""
         self._session = session
+        self._gone = GoneCache() if gone is None else gone
         self._position = position
         self._models = PastModels(session, position)
 
@@ -230,33 +234,49 @@ class PastSession(EarlierState):
         """
         session = self._session
         place: str | None = None
-        start: _IncomingRank | None = None
+        start: IncomingRank | None = None
         if after is not None:
             place, source_id, relationship_id = orjson.loads(after)
             start = session.rank_incoming_key(place), source_id, relationship_id
-        deleted = session.find_deleted_relationships(after=self._position, targets=[target_id])
-        gone = dict.fromkeys(deleted)
-        ranked = self._find_gone_incoming(gone, target_id)
+        gone = self._find_gone(target_id)
         # NOTE: the last one of the page before may have been deleted since, which moves it.
-        left = {
-            rank: ranked[rank]
-            for rank in ranked
-            if start is None or (rank > start and rank[1:] != start[1:])
-        }
+        moved = None if start is None else start[1:]
+        at = 0 if start is None else bisect_right(gone.ranks, start)
         found: list[Listed[IncomingRelationship]] = []
         size = limit
         while len(found) < limit:
             some = session.read_incoming(target_id, after=place, limit=size)
-            here = [each for each in some if _read_key(each.item) not in gone]
+            here = [each for each in some if _read_key(each.item) not in gone.keys]
             end = None if len(some) < size else session.rank_incoming_key(some[-1].key)
             page = self._keep_incoming(here, target_id)
-            page |= {rank: left[rank] for rank in left if end is None or rank[0] <= end}
+            # PERF: those after the page are not looked at: there may be many times as many.
+            while at < len(gone.ranks) and len(page) <= len(some) + limit:
+                rank = gone.ranks[at]
+                if end is not None and rank[0] > end:
+                    break
+                if rank[1:] != moved:
+                    page[rank] = gone.listed[rank]
+                at += 1
             found += [page[rank] for rank in sorted(page)]
             if end is None:
                 break
-            left = {rank: left[rank] for rank in left if rank not in page}
             place, size = some[-1].key, min(2 * size, max(limit, _AT_ONCE))
         return found[:limit]
+
+    def _find_gone(self, target_id: str) -> Gone:
+        """Find those that are gone, from those that were at the page before."""
+        session, position = self._session, self._position
+        known = self._gone.find(position, target_id)
+        last = session.read_event_bounds()[1]
+        deleted = session.find_deleted_relationships(after=known.until, targets=[target_id])
+        new = dict.fromkeys(key for key in deleted if key not in known.keys)
+        if new:
+            listed = {**known.listed, **self._find_gone_incoming(new, target_id)}
+            known = Gone(last, {*known.keys, *new}, sorted(listed), listed)
+        else:
+            known = replace(known, until=last)
+        self._gone.keep(position, target_id, known)
+        return known
 
     def _keep_incoming(
         self, present: Iterable[Listed[IncomingRelationship]], target_id: str
