@@ -19,11 +19,10 @@ from twinframe.hooks.sources.base import MessageSource, SourceFailed
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.runtime.diagnosis.findings import Finding, build_fine, build_warning
 from twinframe.runtime.instruments.base import Instruments
-from twinframe.service.named_keys import TYPE, NamedKeys, build_all
+from twinframe.service.named_keys import MAPPINGS, TYPE, NamedKeys, build_all
 
 _ROOT: Final = ("Ingestion", "Sources")
-_MAPPINGS: Final = "Mappings"
-_OWN: Final = (TYPE, _MAPPINGS)
+_OWN: Final = (TYPE, MAPPINGS)
 """Keys that every source has, whatever its type."""
 
 
@@ -57,12 +56,12 @@ def _build_source(installation: Installation, keys: NamedKeys) -> Source:
         settings=keys.build_section(plugin),
         name=keys.name,
     )
-    at = keys.render(_MAPPINGS)
-    if _MAPPINGS not in keys.own:
+    at = keys.render(MAPPINGS)
+    if MAPPINGS not in keys.own:
         raise SettingsError(f"{at} is not set: it says what the messages of the source write.")
     try:
         documents = parse_json(
-            keys.own[_MAPPINGS].encode(), JsonLimits(), noun="JSON array of mappings"
+            keys.own[MAPPINGS].encode(), JsonLimits(), noun="JSON array of mappings"
         )
         mappings = parse_mappings(documents, source.form)
     except InputError as error:  # of JSON, or of a mapping

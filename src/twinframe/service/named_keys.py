@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -14,11 +14,15 @@ from twinframe.errors.nearest import find_nearest
 from twinframe.hooks.drivers import Plugin
 from twinframe.hooks.sections import read_section_class
 from twinframe.settings import Section
+from twinframe.settings.events import SecretJson
 from twinframe.settings.shape import KeyPath, read_keys, render_key, render_type
 
 T = TypeVar("T")
 
 TYPE: Final = "Type"
+MAPPINGS: Final = "Mappings"
+"""The only key of the core that has a list."""
+_COMPOSED: Final = "a list or an object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,8 @@ class NamedKeys:
     """The keys of one name below `root`. `own_names` are those that the core reads itself.
 
     `own` are the values of these, `others` those of the plugin by folded key, with the key as it
-    was given. `noun` is the word for it in messages.
+    was given. `noun` is the word for it in messages. `composed` are the folded keys that have a
+    list or an object of a JSON file.
     """
 
     root: KeyPath
@@ -35,6 +40,7 @@ class NamedKeys:
     own_names: Sequence[str]
     own: Mapping[str, str]
     others: Mapping[str, tuple[str, str]]
+    composed: Collection[str] = ()
 
     def render(self, *keys: str) -> str:
         """Render a key as it is written in the environment."""
@@ -42,6 +48,9 @@ class NamedKeys:
 
     def require_type(self, example: str) -> str:
         """Return the name of its plugin. Raises `SettingsError`."""
+        for name in self.own_names:
+            if name.casefold() in self.composed and name != MAPPINGS:
+                raise SettingsError(f"{self.render(name)}: must be text, not {_COMPOSED}.")
         if TYPE in self.own:
             return self.own[TYPE]
         raise SettingsError(
@@ -59,6 +68,9 @@ class NamedKeys:
             if key is None:
                 raise self._build_unknown(plugin, given, [key.name for key in keys.values()])
             is_json = key.takes_list or key.takes_mapping
+            if folded in self.composed and not is_json:
+                right = render_type(key.info)
+                raise SettingsError(f"{self.render(key.name)}: must be {right}, not {_COMPOSED}.")
             document[key.name] = _parse_json(text) if is_json else text
         try:
             return model.model_validate(document)
@@ -107,8 +119,9 @@ def build_all(
         values = {key.casefold(): (key, text.get_secret_value()) for key, text in keys.items()}
         own = {folded[key]: text for key, (_, text) in values.items() if key in folded}
         others = {key: pair for key, pair in values.items() if key not in folded}
+        composed = {key.casefold() for key, text in keys.items() if isinstance(text, SecretJson)}
         try:
-            found[name] = build(NamedKeys(root, name, noun, own_names, own, others))
+            found[name] = build(NamedKeys(root, name, noun, own_names, own, others, composed))
         except SettingsError as error:
             problems += error.details or [ErrorDetail(error.code, error.message)]
         except PluginError as error:

@@ -86,6 +86,10 @@ class EventsSettings(Section):
         return self
 
 
+class SecretJson(SecretStr):
+    """The text of a list or an object of a JSON file, which no key of a single value takes."""
+
+
 def render_values(value: Any) -> Any:
     """Convert values of a JSON file, which may be numbers and lists; the plugin parses each."""
     if not isinstance(value, dict):
@@ -102,5 +106,5 @@ def _render_value(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, dict)):
-        return orjson.dumps(value).decode()
+        return SecretJson(orjson.dumps(value).decode())
     return str(value) if isinstance(value, (int, float)) else value

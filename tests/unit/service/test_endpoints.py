@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import orjson
@@ -93,6 +94,15 @@ def test_a_wrong_endpoint_stops_the_start_with_its_key(
 ) -> None:
     with pytest.raises(SettingsError, match=message):
         build(environ)
+
+
+@pytest.mark.parametrize("key", ["Url", "Timeout", "Hosted", "Form"])
+def test_a_list_in_a_file_is_no_text(tmp_path: Path, key: str) -> None:
+    config = tmp_path / "settings.json"
+    keys = {"Type": "webhook", "Url": "https://a.example/", key: ["x"]}
+    config.write_text(json.dumps({"Events": {"Endpoints": {"out": keys}}}))
+    with pytest.raises(SettingsError, match=f"out__{key}: must be .*, not a list or an object"):
+        build({}, config)
 
 
 def test_an_unknown_type_says_what_there_is() -> None:

@@ -39,6 +39,24 @@ def test_a_source_of_a_file_and_of_the_environment_is_one(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("Host", ["x"], "in__Host: must be text, not a list or an object"),
+        ("Password", {"a": 1}, r"in__Password: must be text \(secret\).*, not a list"),
+        ("Port", [1883], "in__Port: must be a whole number"),
+        ("Tls", {}, "in__Tls: must be true or false, not"),
+        ("Type", ["mqtt"], "in__Type: must be text, not a list"),
+    ],
+)
+def test_a_list_in_a_file_is_no_text(tmp_path: Path, key: str, value: object, message: str) -> None:
+    config = tmp_path / "settings.json"
+    keys = {"Type": "mqtt", "Host": "h", "Mappings": MAPPINGS, key: value}
+    config.write_bytes(orjson.dumps({"Ingestion": {"Sources": {"in": keys}}}))
+    with pytest.raises(SettingsError, match=message):
+        build_sources(load({}, config))
+
+
+@pytest.mark.parametrize(
     ("changed", "message"),
     [
         (
