@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -172,6 +173,42 @@ def test_a_directory_that_cannot_be_written_is_named_to_the_operator_alone(tmp_p
 def test_a_location_that_is_a_file_is_named_to_the_operator_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     check_refused(tmp_path / "file" / "tables", "Not a directory")
+
+
+@pytest.mark.parametrize(
+    ("error", "lasts"),
+    [
+        (PermissionError(13, "Permission denied"), True),
+        (FileNotFoundError("The specified bucket does not exist"), True),
+        (OSError(errno.EROFS, "Read-only file system"), True),
+        (ValueError("Protocol not known: s4"), True),
+        (NotImplementedError("read-only"), True),
+        (OSError(errno.ENOSPC, "No space left on device"), False),
+        (ConnectionResetError(104, "Connection reset by peer"), False),
+        (TimeoutError("timed out"), False),
+        (RuntimeError("SlowDown"), False),
+    ],
+)
+def test_what_no_later_attempt_changes_is_said(
+    tmp_path: Path, monkeypatch: Any, error: Exception, lasts: bool
+) -> None:
+    sink = build_sink(tmp_path)
+
+    def fail(*_: object) -> None:
+        raise error
+
+    def wrap(*_: object) -> None:
+        try:
+            fail()
+        except Exception as cause:
+            raise RuntimeError("of the library") from cause
+
+    for put in (fail, wrap):
+        monkeypatch.setattr("twinframe_events_parquet.files.LocalFiles.put", put)
+        with pytest.raises(DeliveryFailed) as caught:
+            write(sink, "n", build_property("t", "1"))
+        for text in (caught.value.message, caught.value.public):
+            assert ("until somebody changes" in text) is lasts
 
 
 def check_refused(location: Path, reason: str) -> None:

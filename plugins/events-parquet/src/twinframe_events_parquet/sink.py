@@ -7,6 +7,7 @@ file, which readers without such a type see as text.
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -40,6 +41,19 @@ _INSTALL: Final = {
 }
 
 
+_LASTING: Final = (
+    PermissionError,
+    FileNotFoundError,
+    NotADirectoryError,
+    IsADirectoryError,
+    NotImplementedError,
+    ValueError,
+    TypeError,
+)
+_LASTING_NUMBERS: Final = frozenset({errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EFBIG})
+_LASTS: Final = "It stays so until somebody changes that; rows are kept and tried again."
+
+
 class ParquetSink(TableSink):
     """Writes one file for each table and day of the rows it gets."""
 
@@ -71,16 +85,35 @@ class ParquetSink(TableSink):
             extra = _INSTALL.get(scheme)
             hint = f": pip install 'twinframe[{extra}]'" if extra else f": {error}"
             raise DeliveryFailed(
-                f"Location {self._location} needs a library that is not installed{hint}.",
-                told=f"The endpoint's Location needs a library that is not installed{hint}.",
+                f"Location {self._location} needs a library that is not installed{hint}. {_LASTS}",
+                told=f"The endpoint's Location needs a library that is not installed{hint}. "
+                + _LASTS,
             ) from error
         except Exception as error:
             # NOTE: each library of a storage has errors of its own; all are reason to try again.
-            reason = _render_reason(error)
+            # The system's own, which they also raise, say what a later attempt cannot change.
+            reason, lasts = _render_reason(error), f" {_LASTS}" if is_lasting(error) else ""
+            kind = type(error).__name__
             raise DeliveryFailed(
-                f"Location {self._location} cannot be written to: {reason}.",
-                told=f"The endpoint's Location cannot be written to: {type(error).__name__}.",
+                f"Location {self._location} cannot be written to: {reason}.{lasts}",
+                told=f"The endpoint's Location cannot be written to: {kind}.{lasts}",
             ) from error
+
+
+def is_lasting(error: BaseException) -> bool:
+    """Return whether an error will come again until somebody changes the storage or settings.
+
+    Libraries of storages raise the system's errors, or have them as causes: no permission, no
+    such bucket or folder, a kind of storage that is not known.
+    """
+    found: BaseException | None = error
+    seen: list[BaseException] = []
+    while found is not None and not any(found is each for each in seen):
+        if isinstance(found, _LASTING) or getattr(found, "errno", None) in _LASTING_NUMBERS:
+            return True
+        seen.append(found)
+        found = found.__cause__
+    return False
 
 
 def render_parquet(table: Table, rows: Iterable[TableRow]) -> bytes:

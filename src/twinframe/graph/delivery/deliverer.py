@@ -25,6 +25,7 @@ from twinframe.graph.delivery.records import (
     Route,
     Seen,
     delete_letter_again,
+    is_same_delivery,
     put_dead_letter,
     put_failing,
     put_progress,
@@ -385,7 +386,7 @@ class RouteDelivery:
             time = render_update_time(self._context.write_clock())
             letter = DeadLetter(event.position, event.key, text, reason, attempts, time)
             # otherwise of a route that was replaced, or recreated, since the last look
-            if self._is_same(self._read_state(transaction)):
+            if is_same_delivery(self._state, self._read_state(transaction)):
                 put_dead_letter(transaction, self._route_id, letter, settings.max_dead_letters)
 
         await self._write(apply)
@@ -405,7 +406,7 @@ class RouteDelivery:
     async def _flush(self) -> bool:
         """Store a changed progress; return False when a caller changed route or progress."""
         present = await self._context.runner.read(self._read_state)
-        if not self._is_same(present):
+        if not is_same_delivery(self._state, present):
             return False
         lowest = self.dispatcher.find_lowest()
         position = self._position if lowest is None else lowest - 1
@@ -424,7 +425,7 @@ class RouteDelivery:
 
         def apply(transaction: GraphTransaction) -> bool:
             state = self._read_state(transaction)
-            if state is None or not self._is_same(state):
+            if state is None or not is_same_delivery(self._state, state):
                 return False
             progress = replace(
                 state.progress,
@@ -481,13 +482,6 @@ class RouteDelivery:
             return Seen()
         return (
             Seen(max(self._position, old.position), keys) if len(keys) <= MOST_WAITING else Seen()
-        )
-
-    def _is_same(self, state: _State | None) -> bool:
-        return (
-            state is not None
-            and state.route == self._state.route
-            and state.progress.epoch == self._state.progress.epoch
         )
 
     async def _write(self, function: WriteFunction[T]) -> T:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
 import orjson
 
@@ -98,6 +98,27 @@ class DeadLetter:
     def event(self) -> Event:
         """The event itself."""
         return Event(self.position, self.key, self.text.encode())
+
+
+class RouteState(Protocol):
+    """What a delivery has read of its route."""
+
+    @property
+    def route(self) -> Route:
+        """The route."""
+
+    @property
+    def progress(self) -> Progress:
+        """Its progress."""
+
+
+def is_same_delivery(known: RouteState, stored: RouteState | None) -> bool:
+    """Return whether no caller has changed, replaced or deleted the route since it was read."""
+    return (
+        stored is not None
+        and stored.route == known.route
+        and stored.progress.epoch == known.progress.epoch
+    )
 
 
 # --- routes -----------------------------------------------------------------------------------

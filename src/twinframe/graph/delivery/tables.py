@@ -30,6 +30,7 @@ from twinframe.graph.delivery.records import (
     Route,
     TableBatch,
     delete_letter_again,
+    is_same_delivery,
     put_progress,
     put_table_batch,
     read_letters_again,
@@ -240,7 +241,7 @@ class TableDelivery:
         """Store what is about to be stored; return False when a caller changed the route."""
 
         def apply(transaction: GraphTransaction) -> bool:
-            if not self._is_same(self._read_state(transaction)):
+            if not is_same_delivery(self._state, self._read_state(transaction)):
                 return False
             put_table_batch(transaction, self._route_id, batch)
             return True
@@ -283,11 +284,11 @@ class TableDelivery:
     async def _look(self) -> bool:
         """Store that events without rows are done; return False when a caller changed the route."""
         if self._collected.rows:
-            return self._is_same(await self._context.runner.read(self._read_state))
+            return is_same_delivery(self._state, await self._context.runner.read(self._read_state))
         if self._position != self._state.progress.position or self._collected.letters:
             return await self._finish()
         await self._take_letters()
-        return self._is_same(await self._context.runner.read(self._read_state))
+        return is_same_delivery(self._state, await self._context.runner.read(self._read_state))
 
     async def _keep(
         self, progress: Progress, letters: list[int] | None = None, *, is_done: bool = False
@@ -299,7 +300,7 @@ class TableDelivery:
 
         def apply(transaction: GraphTransaction) -> Progress | None:
             state = self._read_state(transaction)
-            if state is None or not self._is_same(state):
+            if state is None or not is_same_delivery(self._state, state):
                 return None
             # Another worker may have counted dead letters meanwhile.
             changed = replace(progress, letters=state.progress.letters, dead=state.progress.dead)
@@ -322,7 +323,7 @@ class TableDelivery:
         end = loop.time() + seconds
         while (left := end - loop.time()) > 0:
             await asyncio.sleep(min(left, _LOOK_SECONDS))
-            if not self._is_same(await self._context.runner.read(self._read_state)):
+            if not is_same_delivery(self._state, await self._context.runner.read(self._read_state)):
                 return False
         return True
 
@@ -340,13 +341,6 @@ class TableDelivery:
         if route is None or progress is None:
             return None
         return _State(route, progress, read_table_batch(session, self._route_id))
-
-    def _is_same(self, state: _State | None) -> bool:
-        return (
-            state is not None
-            and state.route == self._state.route
-            and state.progress.epoch == self._state.progress.epoch
-        )
 
     async def _write(self, function: WriteFunction[T]) -> T:
         """Run a write function, without effect once another worker holds the lease."""
