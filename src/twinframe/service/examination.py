@@ -139,7 +139,13 @@ def _check_points(installation: Installation) -> Iterator[Finding]:
 def _check_kept_models(installation: Installation) -> Iterator[Finding]:
     """Warn of models in the settings that are not stored: nothing is kept of them."""
     settings = installation.settings
-    wanted = [one for one in settings.history.telemetry if one.startswith("dtmi:")]
+    history = settings.history
+    wanted = [
+        (key, one)
+        for key, models in (("Telemetry", history.telemetry), ("Properties", history.properties))
+        for one in models
+        if one.startswith("dtmi:")
+    ]
     if not wanted or settings.hosting.enabled:  # each hosted graph has models of its own
         return
     try:
@@ -148,17 +154,17 @@ def _check_kept_models(installation: Installation) -> Iterator[Finding]:
         try:
             session = store.session()
             try:
-                missing = [one for one in wanted if session.read_model(one) is None]
+                missing = [each for each in wanted if session.read_model(each[1]) is None]
             finally:
                 session.close()
         finally:
             store.close()
     except (ConfigurationError, StorageError):  # reported already, as it stops the start
         return
-    for one in missing:
+    for key, one in missing:
         yield build_warning(
             "history",
-            f"History__Telemetry names {one}, a model that is not stored.",
+            f"History__{key} names {one}, a model that is not stored.",
             "Look for a mistake in its id, also in the version behind the semicolon; or upload it.",
         )
 

@@ -11,9 +11,9 @@ from twinframe.errors.nearest import render_suggestion
 from twinframe.settings.section import Bytes, Section
 
 ALL: Final = "all"
-"""Stands for every model in `History__Telemetry`."""
+"""Stands for every model in `History__Telemetry` and `History__Properties`."""
 HISTORIZED: Final = "historized"
-"""Stands for the telemetry that models declare as Historized, in the same setting."""
+"""Stands for what models declare as Historized, in the same settings."""
 _WORDS: Final = (ALL, HISTORIZED)
 
 
@@ -86,6 +86,17 @@ class HistorySettings(Section):
         description="Models whose telemetry is kept as points, with those that extend them; `all` "
         "keeps that of every model, `historized` telemetry that a model declares as Historized. "
         "Empty: none is kept.",
+    )
+    properties: Annotated[
+        tuple[str, ...],
+        BeforeValidator(_split_text),
+        AfterValidator(_check_models),
+        AfterValidator(_check_ids),
+    ] = Field(
+        default=(ALL,),
+        description="Models whose properties have series and `valueAt`, with those that extend "
+        "them; `all` is every model, `historized` the properties that a model declares as "
+        "Historized. Earlier states and changes are kept of all alike.",
     )
     store: str = Field(
         default="points",

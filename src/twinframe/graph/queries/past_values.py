@@ -49,6 +49,7 @@ class QueryPast:
 
     def read_values(self, asked: Sequence[ValueQuestion]) -> Sequence[Answer]:
         """Return the values of properties at moments; None where there was none."""
+        self._series.check_values(self._session, ((one.owner, one.path) for one in asked))
         owners: dict[Asked, dict[EntityKey, list[int]]] = {}
         for at, question in enumerate(asked):
             some = owners.setdefault(question.moment, {})

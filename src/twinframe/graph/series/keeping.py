@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import orjson
 
-from twinframe.dtdl.interfaces import Interface
+from twinframe.dtdl.interfaces import Declared, Interface, Property, Telemetry
 from twinframe.errors import (
     ComponentNotFound,
     OperationNotAllowed,
@@ -26,37 +26,62 @@ from twinframe.storage.base import GraphSession
 
 
 class KeptModels:
-    """The models of `History__Telemetry`, and those that extend them; and what is Historized."""
+    """The models of a setting, and those that extend them; and what is Historized.
 
-    def __init__(self, models: Collection[str]) -> None:
+    `kind` is what the setting is of: the telemetry or the properties of these models.
+    """
+
+    def __init__(
+        self, models: Collection[str], kind: type[Telemetry | Property] = Telemetry
+    ) -> None:
         self._models = frozenset(models)
+        self._kind = kind
+
+    @property
+    def are_all(self) -> bool:
+        """Whether all of every model is kept. PERF: nothing needs to be looked up."""
+        return ALL in self._models
 
     def find_paths(self, model_id: str, view: ModelView) -> ChosenPaths | None:
         """Return of which paths the telemetry of twins of this model is kept; None: of all."""
-        if ALL in self._models or model_id in self._models:
+        if self.are_all or model_id in self._models:
             return None
         interface = view.find_interface(model_id)
         if interface is None:  # it may have been deleted
             return ChosenPaths(model_id, frozenset())
         if not self._models.isdisjoint(interface.ancestors):
             return None
-        found = _list_historized(interface, view) if HISTORIZED in self._models else ()
+        found = self._list_historized(interface, view) if HISTORIZED in self._models else ()
         return ChosenPaths(model_id, frozenset(found))
 
+    def find_paths_of(self, model_id: str, name: str, view: ModelView) -> ChosenPaths | None:
+        """Return `find_paths`; with a `name` that of relationships, by their source's model."""
+        chosen = self.find_paths(model_id, view)
+        if not name:
+            return chosen
+        interface = view.find_interface(model_id)
+        link = None if interface is None else interface.relationships.get(name)
+        if chosen is None or link is None or HISTORIZED not in self._models:
+            return None if chosen is None else ChosenPaths(model_id, frozenset())
+        return ChosenPaths(model_id, frozenset(filter_historized(link.properties)))
 
-def _list_historized(interface: Interface, view: ModelView) -> Iterator[str]:
-    """Yield the paths of the telemetry that is Historized, also that of the components."""
-    yield from _list_own(interface, "")
-    for name, component in interface.components.items():
-        part = view.find_interface(component.schema)
-        if part is not None:
-            yield from _list_own(part, name)
+    def _list_historized(self, interface: Interface, view: ModelView) -> Iterator[str]:
+        """Yield the paths of what is Historized, also of the components."""
+        yield from self._list_own(interface, "")
+        for name, component in interface.components.items():
+            part = view.find_interface(component.schema)
+            if part is not None:
+                yield from self._list_own(part, name)
 
-
-def _list_own(interface: Interface, prefix: str) -> Iterator[str]:
-    for name, telemetry in interface.telemetries.items():
-        if "Historized" in telemetry.types:
+    def _list_own(self, interface: Interface, prefix: str) -> Iterator[str]:
+        own = {n: one for n, one in interface.contents.items() if isinstance(one, self._kind)}
+        for name in filter_historized(own):
             yield build_path(prefix, name)
+
+
+def filter_historized(contents: Mapping[str, Declared]) -> Iterator[str]:
+    """Yield the names of those that a model declares as Historized."""
+    return (name for name, one in contents.items() if "Historized" in one.types)
 
 
 class CheckedSenders(NamedTuple):

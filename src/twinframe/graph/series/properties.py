@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 import orjson
 
+from twinframe.dtdl.interfaces import Property
+from twinframe.errors import Unsupported
 from twinframe.graph.context.context import GraphContext
+from twinframe.graph.documents.relationships import NAME
 from twinframe.graph.history.history import History, Range
 from twinframe.graph.history.versions import iterate_versions
 from twinframe.graph.series.held import SAME, is_point, iterate_held, read_beginnings
 from twinframe.graph.series.held_buckets import HeldBuckets, Room
+from twinframe.graph.series.keeping import KeptModels
 from twinframe.graph.series.measuring import Point, measure_point
+from twinframe.graph.series.paths import ChosenPaths
 from twinframe.graph.series.questions import Asked
 from twinframe.model.pages import Page, PageRequest
-from twinframe.storage.base import ChangeKind, GraphSession
+from twinframe.storage.base import ChangeKind, EntityKey, GraphSession
 from twinframe.storage.points import Buckets, SeriesKey, Window
 
 T = TypeVar("T")
 
 _NANOSECONDS: Final = 1000  # of a microsecond
 _MOST_SEARCHED: Final = 10_000
+_LONGEST: Final = 100
 
 
 class PropertySeries:
@@ -30,6 +36,7 @@ class PropertySeries:
     def __init__(self, context: GraphContext) -> None:
         self._context = context
         self._history = History(context)
+        self._kept = KeptModels(context.settings.history.properties, Property)
 
     async def read_points(self, key: SeriesKey, asked: Asked, page: PageRequest) -> Page[Point]:
         """Return a page of values: the one that held at the beginning, then each change.
@@ -121,6 +128,28 @@ class PropertySeries:
             for key in keys
         ]
 
+    def check(self, session: GraphSession, asked: Iterable[tuple[EntityKey, str]]) -> None:
+        """Refuse properties, of an entity at a path each, that have no series: `Unsupported`."""
+        if self._kept.are_all:
+            return
+        view = self._context.models.open(session)
+        chosen: dict[tuple[str, str], ChosenPaths | None] = {}
+        for key, path in dict.fromkeys(asked):
+            kind = self._find_kind(session, key)
+            if kind is None:
+                continue
+            if kind not in chosen:
+                chosen[kind] = self._kept.find_paths_of(*kind, view)
+            _check(chosen[kind], path)
+
+    def _find_kind(self, session: GraphSession, key: EntityKey) -> tuple[str, str] | None:
+        """Return the model of a twin, or that of the source and the name of a relationship."""
+        model_id = session.read_twin_model(key[0]) or self.find_last_model(session, key[0])
+        if model_id is None or not key[1]:
+            return None if model_id is None else (model_id, "")
+        stored = session.read_relationship(*key)
+        return None if stored is None else (model_id, orjson.loads(stored.body)[NAME])
+
     def are_kept(self, session: GraphSession) -> bool:
         """Return whether there is a history."""
         return session.keeps_history and self._context.settings.history.enabled
@@ -145,6 +174,14 @@ class PropertySeries:
 
     async def _scan(self, read: Callable[[GraphSession], T]) -> T:
         return await self._context.runner.scan(read, self._context.settings.query.timeout)
+
+
+def _check(chosen: ChosenPaths | None, path: str) -> None:
+    if chosen is not None and not chosen.has(path):
+        raise Unsupported(
+            f"Of {chosen.model_id}, the values of {path[:_LONGEST]} over time cannot be read: "
+            "History__Properties does not have the model, nor the model Historized there."
+        )
 
 
 def _iterate_values(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
@@ -32,7 +32,7 @@ from twinframe.model.moments import parse_moment
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.paths import parse_path
 from twinframe.model.values import JsonValue
-from twinframe.storage.base import GraphSession
+from twinframe.storage.base import EntityKey, GraphSession
 from twinframe.storage.points import (
     BEGINNING,
     Buckets,
@@ -225,6 +225,9 @@ class Series:
         ]
         if others:
             of_properties = [keys[at] for at in others]
+            self._properties.check(
+                session, (((twin_id, ""), path) for twin_id, path in of_properties)
+            )
             read = self._properties.read_within(session, of_properties, asked, most + 1, room)
             for at, points in zip(others, read, strict=True):
                 found[at] = points
@@ -245,6 +248,10 @@ class Series:
         return await self._require().read(
             lambda store: store.read_buckets(keys, window, aggregates, room)
         )
+
+    def check_values(self, session: GraphSession, asked: Iterable[tuple[EntityKey, str]]) -> None:
+        """Refuse properties whose values over time cannot be read: `Unsupported`."""
+        self._properties.check(session, asked)
 
     def parse(self, question: SeriesQuestion) -> Asked:
         """Check a question. Raises `InvalidArgument`, `LimitExceeded`, `MissingArgument`."""
@@ -274,6 +281,8 @@ class Series:
             found = _find_declared(view, model_id, path, known)
             if not found.is_property and self._runner is None:
                 raise _build_unsupported()
+            if found.is_property:
+                self._properties.check(session, [((twin_id, ""), path)])
             if not found.is_declared and not self._properties.are_kept(session):
                 raise SeriesNotFound(twin_id, path, found.known)
             return found

@@ -351,3 +351,71 @@ def test_rows_say_the_same_as_documents(timed: Timed, seed: int) -> None:
                 )
             ]
             assert [*map(repr, columns)] == [*map(repr, expected)], path
+
+
+MARKED = ["Property", "Historized"]
+
+
+def build_marked() -> list[Any]:
+    """`Tank` has two Historized properties, one in a component, and one of a relationship."""
+    level = {"@type": MARKED, "name": "level", "schema": "double"}
+    note = {"@type": "Property", "name": "note", "schema": "double"}
+    part = {"@type": "Component", "name": "part", "schema": "dtmi:test:Part;1"}
+    link = {"@type": "Relationship", "name": "feeds", "properties": [level, note]}
+    tank = build_interface("dtmi:test:Tank;1", [level, note, part, link])
+    other = build_interface("dtmi:test:Other;1", [note], extends=["dtmi:test:Tank;1"])
+    other["contents"][0] = {**note, "name": "own"}  # type: ignore[index,call-overload]
+    made = [build_interface("dtmi:test:Part;1", [level, note]), tank, other]
+    contexts = ["dtmi:dtdl:context;3", "dtmi:dtdl:extension:historization;1"]
+    return [{**each, "@context": contexts} for each in made]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "kept"),
+    [
+        ("all", "level note part/level part/note own f.level f.note"),
+        ("historized", "level part/level f.level"),
+        ("dtmi:test:Tank;1", "level note part/level part/note own f.level f.note"),
+        ("dtmi:test:Other;1 historized", "level note part/level part/note own f.level f.note"),
+        ("dtmi:test:Part;1", ""),
+        ("", ""),
+    ],
+)
+def test_models_choose_which_properties_have_series(chosen: str, kept: str) -> None:
+    settings = Settings.model_validate({"history": {"properties": chosen}})
+    with open_store("memory") as store:
+        world = Timed(store, settings)
+        world.do(world.graph.models.create_models(build_marked()))
+        members: dict[str, Any] = {"level": 1.0, "note": 2.0, "own": 3.0}
+        part = {"$metadata": {}, "level": 4.0, "note": 5.0}
+        world.put("a", "dtmi:test:Other;1", **members, part=part)
+        world.put("b", "dtmi:test:Tank;1", part={"$metadata": {}})
+        world.relate("a", "f", "b", "feeds", level=6.0, note=7.0)
+        world.at = 1.0
+        found = []
+        for path in ("level", "note", "part/level", "part/note", "own"):
+            call = "x." + path.replace("/", ".")
+            texts = [f"valueAt({call}, $at)", f"series({call}, $at)"]
+            readers = [lambda path=path: world.points(path)]
+            readers += [lambda t=t: query(world, f"MATCH (x:Other) RETURN {t}") for t in texts]
+            found += [path] if check_readers(readers) else []
+        for name in ("level", "note"):
+            text = f"MATCH ()-[x]->() RETURN valueAt(x.{name}, $at)"
+            found += [f"f.{name}"] if check_readers([lambda t=text: query(world, t)]) else []
+        assert found == kept.split()
+
+
+def query(world: World, text: str) -> None:
+    world.do(world.graph.queries.run(text, {"at": FROM}))
+
+
+def check_readers(readers: list[Any]) -> bool:
+    """Return whether all answer; otherwise none does, with an error that names the setting."""
+    refused = 0
+    for reader in readers:
+        try:
+            reader()
+        except Unsupported as error:
+            refused += "History__Properties" in error.message
+    assert refused in (0, len(readers))
+    return not refused
