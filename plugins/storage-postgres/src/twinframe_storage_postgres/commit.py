@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from twinframe.errors import TwinframeError
 from twinframe.storage.base import Outcome, WriteFunction
 from twinframe_storage_postgres.transaction import PostgresTransaction
 
@@ -40,9 +41,13 @@ def _run(
     run: Callable[[PostgresTransaction, WriteFunction[object]], Outcome[object]],
 ) -> tuple[PostgresTransaction, Outcomes]:
     try:
+        if len(functions) > 1:
+            transaction.read_ahead(functions)
         return transaction, [run(transaction, function) for function in functions]
-    except BaseException:
+    except BaseException as error:
         transaction.close()
+        if isinstance(error, TwinframeError):
+            _check(transaction)
         raise
 
 

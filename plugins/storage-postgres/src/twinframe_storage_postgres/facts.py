@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
-
-LOCK: Final = (
-    "SELECT model_version, last_position, last_moment, twins, content FROM @graph FOR UPDATE"
-)
-"""The columns of `Facts`. Who has it writes alone, and sees all that was committed before."""
 
 
 @dataclass(slots=True)
 class Facts:
-    """`last_position` and `last_moment` are of events; `content` is the bytes of documents."""
+    """What a writer reads as it locks the row; it then writes alone, and sees all before it.
+
+    `last_position` and `last_moment` are of events; `content` is the bytes of documents.
+    """
 
     model_version: int
     last_position: int

@@ -23,7 +23,7 @@ from twinframe_storage_postgres.connections import (
     share_connections,
 )
 from twinframe_storage_postgres.errors import EngineError, build_error, is_lost, is_repeatable
-from twinframe_storage_postgres.facts import LOCK, InterfaceNames
+from twinframe_storage_postgres.facts import InterfaceNames
 from twinframe_storage_postgres.names import build_graph_schema
 from twinframe_storage_postgres.opening import open_graph, remove_graph
 from twinframe_storage_postgres.session import PostgresSession
@@ -35,6 +35,7 @@ from twinframe_storage_postgres.verify import verify_graph
 _ATTEMPTS: Final = 5
 _PAUSES: Final = Backoff(0.005, 0.2, spread=1)
 _DOUBTS: Final = Backoff(0.1, 1.0)
+_LOCK: Final = "SELECT 1 FROM @graph FOR UPDATE"
 _BATCH: Final = "SELECT batch FROM @writer WHERE id = %s"
 _FORGET_WRITERS: Final = "DELETE FROM @writer WHERE moment < now() - interval '7 days'"
 
@@ -178,6 +179,6 @@ class PostgresGraphStore(GraphStore):
         with connection.transaction():
             wait = str(int(self.settings.turn_timeout * 1000))
             connection.execute("SELECT set_config('lock_timeout', %s, true)", (wait,))
-            connection.execute(qualify(LOCK, self.schema))
+            connection.execute(qualify(_LOCK, self.schema))
             row = connection.execute(qualify(_BATCH, self.schema), (self._writer,)).fetchone()
         return 0 if row is None else int(row[0])
