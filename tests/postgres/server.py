@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -25,12 +25,37 @@ HOW_TO_GET_IT = (
 _DEBIAN = Path("/usr/lib/postgresql")
 
 
-@contextmanager
-def serve(*options: str) -> Iterator[str]:
-    """Start a server on a socket of its own; the connection string of its superuser.
+class PostgresServer:
+    """A server in the directory `home`, reached by a socket there; `url` is of its superuser."""
 
-    `options` are settings of the server beyond those for tests.
-    """
+    def __init__(self, binaries: Path, home: Path, options: Sequence[str]) -> None:
+        self.url = f"host={home} user=twinframe dbname=postgres"
+        self.socket = home / ".s.PGSQL.5432"
+        self._binaries, self._home = binaries, home
+        given = ["fsync=off", f"unix_socket_directories={home}", "listen_addresses=", *options]
+        self._options = " ".join(f"-c {each}" for each in given)
+
+    def make(self) -> None:
+        """Make its files."""
+        how = ["--username=twinframe", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        _run([str(self._binaries / "initdb"), "--pgdata=data", *how], self._home)
+
+    def start(self) -> None:
+        """Start it, and wait until it takes connections."""
+        self._control("--log=log", f"--options={self._options}", "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it: at once (`immediate`), or after it has ended all connections (`fast`)."""
+        self._control(f"--mode={mode}", "stop")
+
+    def _control(self, *arguments: str) -> None:
+        program = str(self._binaries / "pg_ctl")
+        _run([program, "--pgdata=data", "--wait", *arguments], self._home)
+
+
+@contextmanager
+def serve(*options: str) -> Iterator[PostgresServer]:
+    """Start a server of its own. `options` are settings beyond those for tests."""
     binaries = _find_binaries()
     if binaries is None:
         pytest.skip(HOW_TO_GET_IT)
@@ -39,17 +64,14 @@ def serve(*options: str) -> Iterator[str]:
     user = _find_user()
     if user is not None:
         shutil.chown(home, user)
-    how = ["--username=twinframe", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
-    settings = ["fsync=off", f"unix_socket_directories={home}", "listen_addresses=", *options]
-    given = " ".join(f"-c {each}" for each in settings)
-    control = [str(binaries / "pg_ctl"), "--pgdata=data", "--wait"]
     try:
-        _run([str(binaries / "initdb"), "--pgdata=data", *how], home)
-        _run([*control, "--log=log", f"--options={given}", "start"], home)
+        server = PostgresServer(binaries, home, options)
+        server.make()
+        server.start()
         try:
-            yield f"host={home} user=twinframe dbname=postgres"
+            yield server
         finally:
-            _run([*control, "--mode=immediate", "stop"], home)
+            server.stop()
     finally:
         shutil.rmtree(home)
 
@@ -61,7 +83,7 @@ def share_server() -> str:
     Skips the test where none can be started.
     """
     with ExitStack() as stack:
-        address = stack.enter_context(serve())
+        address = stack.enter_context(serve()).url
         atexit.register(stack.pop_all().close)
     return address
 

@@ -22,6 +22,7 @@ INDEXED: Final = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejo
 """PERF: statements of the service itself go by indexes. A prepared one may have been planned when
 the tables were nearly empty, and would read all of them ever after.
 """
+_IDLE_SECONDS: Final = 60.0
 _PREPARED: Final = 400
 
 
@@ -101,7 +102,7 @@ class Connections:
         now = time.monotonic()
         with self._room:
             self._idle.append((now, connection))
-            oldest = now - self._settings.idle_timeout
+            oldest = now - _IDLE_SECONDS
             late = [each for each in self._idle if each[0] < oldest]
             self._idle = self._idle[len(late) :]  # the last used are taken first
             self._room.notify()

@@ -21,8 +21,10 @@ from twinframe.errors import (
 EngineError = (psycopg.Error, UnicodeEncodeError, OverflowError)
 """What psycopg raises for statements and their values."""
 
-_AWAY: Final = ("08", "57P")
-"""Classes of SQLSTATE: a connection that failed, a server that stops or starts."""
+_AWAY: Final = ("08", "57P", "25P03", "25P04")
+"""Beginnings of SQLSTATE: a connection that failed, a server that stops or starts, or that ended a
+transaction which took too long.
+"""
 LATE: Final = "The query ran longer than it may (Query__Timeout) and was stopped."
 
 
@@ -33,9 +35,11 @@ def is_repeatable(error: BaseException | None) -> bool:
 
 def is_lost(error: BaseException | None) -> bool:
     """Return whether the connection failed, or the server ended it."""
-    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    if not isinstance(error, psycopg.Error):
         return False
-    return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return error.sqlstate.startswith(_AWAY)
 
 
 def build_error(error: BaseException) -> TwinframeError:

@@ -56,10 +56,10 @@ class PostgresSettings(Section):
         default=5.0,
         description="Seconds that a batch of writes waits while others write, on any node.",
     )
-    idle_timeout: Seconds = Field(
+    write_timeout: Seconds = Field(
         default=30.0,
-        description="Seconds after which the server ends a write whose node has stopped in the "
-        "middle of it, and an unused connection is closed.",
+        description="Seconds that a batch of writes may take. Then the server ends it: a node that "
+        "has stopped in the middle of one holds up the others no longer than this.",
     )
     silence_timeout: Seconds = Field(
         default=10.0,

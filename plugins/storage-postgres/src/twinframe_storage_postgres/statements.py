@@ -255,15 +255,16 @@ class StatementRunner:
                 limited = [*self._limit(), *statements]
                 found = send(self._connection, limited, once=once, binary=binary)
                 return found[len(limited) - len(statements) :]
-        opening = self._open_statements()
 
         def begin(connection: Connection) -> list[list[Row]]:
+            opening = self._open_statements(connection)
             with self._watched(connection):
-                return send(connection, [*opening, *statements], once=once, binary=binary)
+                found = send(connection, [*opening, *statements], once=once, binary=binary)
+            self._note_opening(connection, found[: len(opening)])
+            return found[len(opening) :]
 
         self._connection, found = self._begin(begin)
-        self._note_opening(found[: len(opening)])
-        return found[len(opening) :]
+        return found
 
     def _begin(
         self, begin: Callable[[Connection], list[list[Row]]]
@@ -282,10 +283,11 @@ class StatementRunner:
                 if is_new or not is_lost(error):
                     raise
 
-    def _note_opening(self, found: list[list[Row]]) -> None:
+    def _note_opening(self, connection: Connection, found: list[list[Row]]) -> None:
         """Take note of the rows of `_open_statements`."""
 
-    def _open_statements(self) -> list[Statement]:
+    def _open_statements(self, connection: Connection) -> list[Statement]:
+        del connection
         return [(_BEGIN, ()), *self._limit()]
 
     def _limit(self) -> list[Statement]:

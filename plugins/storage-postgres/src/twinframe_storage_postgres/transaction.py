@@ -15,6 +15,7 @@ import psycopg
 from twinframe.errors import (
     RelationshipNotFound,
     RelationshipsNotDeleted,
+    StorageError,
     TargetTwinNotFound,
     TwinNotFound,
 )
@@ -28,7 +29,7 @@ from twinframe.storage.base import (
     WriteFunction,
 )
 from twinframe_storage_postgres import interfaces
-from twinframe_storage_postgres.connections import Connections
+from twinframe_storage_postgres.connections import Connection, Connections
 from twinframe_storage_postgres.draft import Draft, Mark
 from twinframe_storage_postgres.errors import is_lost
 from twinframe_storage_postgres.facts import Facts, InterfaceNames
@@ -41,7 +42,7 @@ _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 # PERF: one statement less than by itself. Rows are locked last, so the settings hold for that.
 _PREPARE: Final = (
     "WITH prepared AS MATERIALIZED (SELECT set_config('lock_timeout', %s, true), "
-    "set_config('idle_in_transaction_session_timeout', %s, true), "
+    "set_config(%s, %s, true), "
     "set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), "
     "set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true), "
     "set_config('synchronous_commit', CASE WHEN %s THEN 'off' "
@@ -50,6 +51,8 @@ _PREPARE: Final = (
     "SELECT model_version, last_position, last_moment, twins, content "
     "FROM prepared, @graph FOR UPDATE OF graph"
 )
+_TIMEOUT: Final = "transaction_timeout"
+_IDLE_TIMEOUT: Final = "idle_in_transaction_session_timeout"
 _NOTE_BATCH: Final = (
     "INSERT INTO @writer (id, batch) VALUES (%s, %s) "
     "ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, moment = now()"
@@ -282,17 +285,28 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         self._models.clear()
         self._relationships.clear()
 
-    def _open_statements(self) -> list[Statement]:
+    def _open_statements(self, connection: Connection) -> list[Statement]:
         settings = self._settings
-        waits = str(int(settings.turn_timeout * 1000)), str(int(settings.idle_timeout * 1000))
+        timeout = _TIMEOUT if _has_timeout(connection) else _IDLE_TIMEOUT
+        waits = (
+            str(int(settings.turn_timeout * 1000)),
+            timeout,
+            str(int(settings.write_timeout * 1000)),
+        )
         relaxed = settings.durability == "relaxed"
         return [
             (_BEGIN, ()),
             (qualify(_PREPARE, self.schema), (*waits, relaxed)),
         ]
 
-    def _note_opening(self, found: list[list[Row]]) -> None:
+    def _note_opening(self, connection: Connection, found: list[list[Row]]) -> None:
+        if not found[-1]:
+            raise StorageError("The graph has lost its row of facts.")
         self._facts = Facts(*found[-1][0])
+        if not _has_timeout(connection):
+            # NOTE: a pipeline of psycopg ends with a Flush, which switches the server's timer of
+            # idle transactions off. The next command switches it on.
+            connection.execute("SELECT 1")
 
     def _fail(self, error: BaseException) -> NoReturn:
         self.failure = error
@@ -525,3 +539,8 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         """Delete the oldest events."""
         count: int = self.change(_DELETE_EVENTS, (up_to, limit))[0][0]
         return count
+
+
+def _has_timeout(connection: Connection) -> bool:
+    """Whether the server can bound the time of a transaction: from PostgreSQL 17."""
+    return connection.info.server_version >= 170000

@@ -1,0 +1,283 @@
+"""Writes and reads while the server, the network or another node fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psycopg
+import pytest
+
+from tests.postgres.cutting import Cut, CuttingProxy
+from tests.postgres.server import PostgresServer, build_prefix, serve, share_server
+from tests.waiting import PATIENCE, join, start
+from twinframe.errors import ConfigurationError, QueryTimeout, StorageBusy, StorageError
+from twinframe.storage.base import GraphTransaction, OutboxEvent, WriteFunction
+from twinframe.testing.contracts.base import run
+from twinframe.testing.factories import build_twin_record
+from twinframe_storage_postgres.opening import load_migrations
+from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.store import PostgresGraphStore
+
+COUNTING = Path(__file__).with_name("counting.py")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """A server that tests may stop."""
+    with serve() as server:
+        yield server
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PostgresGraphStore]:
+    """An open store."""
+    store = _build(share_server(), tmp_path, turn_timeout=0.5)
+    store.open()
+    yield store
+    store.close()
+
+
+def _build(url: str, place: Path, **settings: Any) -> PostgresGraphStore:
+    chosen = PostgresSettings(url=url, schema_=build_prefix(place), **settings)
+    return PostgresGraphStore(chosen, "graph")
+
+
+def _counting(name: str = "counter") -> WriteFunction[int]:
+    def apply(transaction: GraphTransaction) -> int:
+        stored = transaction.read_twin(name)
+        number: int = 1 if stored is None else orjson.loads(stored.body)["number"] + 1
+        transaction.put_twin(build_twin_record(name, number=number))
+        transaction.append_events([OutboxEvent(name, str(number).encode())])
+        return number
+
+    return apply
+
+
+@pytest.mark.parametrize("cut", list(Cut))
+def test_a_write_whose_commit_gets_no_answer_takes_effect_once(cut: Cut, tmp_path: Path) -> None:
+    server = Path(share_server().split()[0].removeprefix("host=")) / ".s.PGSQL.5432"
+    with CuttingProxy(server) as proxy:
+        store = _build(f"host=127.0.0.1 port={proxy.port} user=twinframe dbname=postgres", tmp_path)
+        store.open()
+        rounds = 12
+
+        def apply(transaction: GraphTransaction) -> int:
+            # What the client sends next, after this first read, is the commit.
+            number = _counting()(transaction)
+            if number > proxy.cuts:
+                proxy.armed = cut
+            return number
+
+        numbers = [run(store, apply) for _ in range(rounds)]
+        assert numbers == [*range(1, rounds + 1)]
+        assert proxy.cuts == rounds
+        events = store.session().read_events(after=0, limit=99)
+        assert [event.body for _, event in events] == [str(n).encode() for n in numbers]
+        assert store.verify() == []
+        store.close()
+
+
+def test_writes_wait_for_the_lock_of_another_node_no_longer_than_they_may(
+    store: PostgresGraphStore,
+) -> None:
+    with psycopg.connect(share_server()) as other:
+        other.execute(f"SELECT 1 FROM {store.schema}.graph FOR UPDATE")
+        outcomes = store.write([_counting("a"), _counting("b")])
+        assert [type(each.error) for each in outcomes] == [StorageBusy] * 2
+        assert "TurnTimeout" in str(outcomes[0].error)
+    assert run(store, _counting()) == 1
+
+
+def test_a_deadline_ends_the_statement_on_the_server(store: PostgresGraphStore) -> None:
+    session = store.session()
+    with pytest.raises(QueryTimeout), session.snapshot(time.monotonic() + 0.2):
+        session.read_one("SELECT pg_sleep(1000)")
+
+    def interrupt() -> None:
+        end = time.monotonic() + PATIENCE
+        while not _find_sleeping() and time.monotonic() < end:
+            time.sleep(0.01)
+        session.interrupt()
+
+    thread = start(interrupt)
+    with pytest.raises(QueryTimeout), session.snapshot():
+        session.read_one("SELECT pg_sleep(1000)")
+    join(thread)
+    assert not _find_sleeping()
+    assert session.read_twin("a") is None
+
+
+def _find_sleeping() -> bool:
+    with psycopg.connect(share_server(), autocommit=True) as other:
+        found = other.execute(
+            "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sl%'"
+        )
+        return found.fetchone() is not None
+
+
+def test_what_the_server_ends_as_a_collision_is_run_again(store: PostgresGraphStore) -> None:
+    run(store, _counting())
+    with psycopg.connect(share_server(), autocommit=True) as other:
+        other.execute(f"""SET search_path = {store.schema}; CREATE SEQUENCE tries;
+            CREATE FUNCTION collide() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+              IF nextval('{store.schema}.tries') <= 3 THEN
+                RAISE EXCEPTION 'collision' USING ERRCODE = 'serialization_failure';
+              END IF; RETURN NEW; END $$;
+            CREATE TRIGGER collide BEFORE UPDATE ON twin FOR EACH ROW EXECUTE FUNCTION collide()""")
+        assert run(store, _counting()) == 2
+        assert other.execute(f"SELECT last_value FROM {store.schema}.tries").fetchone() == (4,)
+
+
+def test_a_write_that_the_server_refuses_does_not_fail_its_neighbours(
+    store: PostgresGraphStore,
+) -> None:
+    long_id = "".join(chr(0x4E00 + n * 7919 % 20000) for n in range(1024))
+    outcomes = store.write([_counting("a"), _counting(long_id), _counting("b")])
+    assert [each.result for each in outcomes] == [1, None, 1]
+    assert "longer than PostgreSQL can index" in str(outcomes[1].error)
+
+
+def test_a_server_that_is_restarted_is_used_again_and_keeps_what_was_acknowledged(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    store = _build(server.url, tmp_path)
+    store.open()
+    session = store.session()
+    done: list[int] = []
+    errors: list[BaseException] = []
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            (outcome,) = store.write([_counting()])
+            if outcome.error is not None:
+                errors.append(outcome.error)
+            else:
+                done.append(outcome.result)  # type: ignore[arg-type]
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                session.read_twin("counter")
+            except StorageError as error:
+                errors.append(error)
+
+    threads = [start(write), start(read)]
+    for mode in ("fast", "immediate"):
+        _wait_for_more(done)
+        server.stop(mode)
+        with pytest.raises(StorageBusy, match="server is away"):
+            store.session().read_twin("counter")
+        server.start()
+        _wait_for_more(done)
+    stop.set()
+    join(*threads)
+    assert {type(error) for error in errors} <= {StorageBusy}
+    assert done == sorted(set(done))
+    stored = session.read_twin("counter")
+    assert stored is not None
+    assert orjson.loads(stored.body)["number"] == done[-1]
+    assert store.verify() == []
+    store.close()
+
+
+def _wait_for_more(done: list[int]) -> None:
+    wanted, end = len(done) + 5, time.monotonic() + PATIENCE
+    while len(done) < wanted:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_of_processes_that_count_under_an_etag_none_loses_a_number_though_one_is_killed(
+    tmp_path: Path,
+) -> None:
+    store = _build(share_server(), tmp_path)
+    store.open()
+    run(store, lambda t: t.put_twin(build_twin_record("counter", number=0)))
+    command = [sys.executable, str(COUNTING), share_server(), build_prefix(tmp_path)]
+    first, second, third = (
+        subprocess.Popen([*command, rounds], stdout=subprocess.PIPE, text=True)
+        for rounds in ("100000", "60", "60")
+    )
+    assert first.stdout is not None
+    seen = [int(first.stdout.readline()) for _ in range(20)]
+    first.kill()
+    with first.stdout:
+        outputs = [first.stdout.read()]
+    outputs += [each.communicate(timeout=PATIENCE)[0] for each in (second, third)]
+    first.wait(PATIENCE)
+    assert (second.returncode, third.returncode) == (0, 0)
+    numbers = seen + [int(line) for output in outputs for line in output.split()]
+    assert len(set(numbers)) == len(numbers)  # none was given twice
+    stored = store.session().read_twin("counter")
+    assert stored is not None
+    last = orjson.loads(stored.body)["number"]
+    # The last write of the killed process may have been made without its number being told.
+    assert len(set(range(1, last + 1)) - set(numbers)) <= 1
+    assert store.verify() == []
+    store.close()
+
+
+def test_a_node_that_stops_in_the_middle_of_a_write_does_not_hold_up_others_for_ever(
+    tmp_path: Path,
+) -> None:
+    store = _build(share_server(), tmp_path, write_timeout=1.0, turn_timeout=60.0)
+    store.open()
+    stopped, go_on = threading.Event(), threading.Event()
+
+    def hang(transaction: GraphTransaction) -> None:
+        if not stopped.is_set():
+            transaction.read_twin("counter")
+            stopped.set()
+            go_on.wait(PATIENCE)
+        transaction.put_twin(build_twin_record("late"))
+
+    other = _build(share_server(), tmp_path, turn_timeout=60.0)
+    other.open()
+    thread = start(lambda: store.write([hang]))
+    assert stopped.wait(PATIENCE)
+    assert run(other, _counting()) == 1
+    go_on.set()
+    join(thread)
+    assert store.session().has_twin("late")  # it was run again
+    for each in (store, other):
+        each.close()
+
+
+def test_many_nodes_open_a_new_graph_at_once(tmp_path: Path) -> None:
+    stores = [_build(share_server(), tmp_path) for _ in range(6)]
+    threads = [start(each.open) for each in stores]
+    join(*threads)
+    assert len({each.session().read_instance() for each in stores}) == 1
+    for each in stores:
+        each.close()
+
+
+def test_tables_of_a_later_release_are_used_if_it_says_so(tmp_path: Path) -> None:
+    store = _build(share_server(), tmp_path)
+    store.open()
+    newest = load_migrations()[-1].version
+    with psycopg.connect(share_server(), autocommit=True) as other:
+        other.execute(f"UPDATE {store.schema}.graph SET version = 999, least = {newest}")
+        again = _build(share_server(), tmp_path)
+        again.open()
+        again.close()
+        other.execute(f"UPDATE {store.schema}.graph SET least = 999")
+    with pytest.raises(ConfigurationError, match="later release"):
+        _build(share_server(), tmp_path).open()
+    store.close()
+
+
+def test_a_server_that_is_away_is_an_error_that_says_so(tmp_path: Path) -> None:
+    store = _build("host=127.0.0.1 port=1 user=twinframe dbname=postgres", tmp_path)
+    with pytest.raises(StorageBusy, match="server is away"):
+        store.open()
+    with pytest.raises(ConfigurationError, match="Storage__Postgres__Url is not set"):
+        _build("", tmp_path).open()
