@@ -11,7 +11,6 @@ from typing import Final, Self
 
 from tests.waiting import PATIENCE, start
 
-
 _READY: Final = b"Z\0\0\0\x05I"
 
 
