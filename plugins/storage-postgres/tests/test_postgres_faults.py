@@ -228,7 +228,7 @@ def test_of_processes_that_count_under_an_etag_none_loses_a_number_though_one_is
 def test_a_node_that_stops_in_the_middle_of_a_write_does_not_hold_up_others_for_ever(
     tmp_path: Path,
 ) -> None:
-    store = _build(share_server(), tmp_path, write_timeout=1.0, turn_timeout=60.0)
+    store = _build(share_server(), tmp_path, idle_timeout=1.0, turn_timeout=60.0)
     store.open()
     stopped, go_on = threading.Event(), threading.Event()
 

@@ -56,10 +56,11 @@ class PostgresSettings(Section):
         default=5.0,
         description="Seconds that a batch of writes waits while others write, on any node.",
     )
-    write_timeout: Seconds = Field(
+    idle_timeout: Seconds = Field(
         default=30.0,
-        description="Seconds that a batch of writes may take. Then the server ends it: a node that "
-        "has stopped in the middle of one holds up the others no longer than this.",
+        description="Seconds after which the server ends a batch of writes, such as that of a node "
+        "which has stopped in the middle of it. Before PostgreSQL 17, only the time counts in "
+        "which it waits for its node.",
     )
     silence_timeout: Seconds = Field(
         default=10.0,

@@ -161,7 +161,7 @@ class PostgresGraphStore(GraphStore):
         It waits until the server has ended that transaction, which held the lock of the facts.
         Raises `StorageUnanswered` when the server does not come back in time.
         """
-        end = time.monotonic() + self.settings.write_timeout + self.settings.turn_timeout
+        end = time.monotonic() + self.settings.idle_timeout + self.settings.turn_timeout
         attempt = 1
         while True:
             try:

@@ -291,7 +291,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         waits = (
             str(int(settings.turn_timeout * 1000)),
             timeout,
-            str(int(settings.write_timeout * 1000)),
+            str(int(settings.idle_timeout * 1000)),
         )
         relaxed = settings.durability == "relaxed"
         return [
