@@ -54,6 +54,8 @@ _BYTES_A_UNIT: Final = 64 * 1024
 _STORE_STEPS_A_UNIT: Final = 50_000
 _EVALUATOR_STEPS_A_UNIT: Final = 500
 _PAUSE: Final = 0.01
+_OVERDUE: Final = 20.0
+"""How many times as much as makes a copy worth it questions take to have waited for it."""
 _FIRST_ROWS: Final = 2
 _MOST_ROWS: Final = 256
 _SHORT_LIMITS: Final = Limits()
@@ -417,15 +419,20 @@ class Queries:
             return self._take_by(session, session, request, found, publish)
         if session.is_present:  # which engines can read; its snapshot is open
             return self._take_by(session.present, session, request, None, publish)
+        # NOTE: questions that take as long as a copy, or fail, may have been too much without one.
+        self._states.make(session, _OVERDUE)
         with self._states.open_long(session, request.limits.deadline) as copy:
             if copy is not None:
                 request.plans = self._state_plans
                 return self._take_by(copy, session, request, None, publish)
         start = time.thread_time()
         request.plans = self._past_plans
-        answer = self._take_by(session, session, request, None, publish)
+        try:
+            answer = self._take_by(session, session, request, None, publish)
+        finally:
+            self._states.note(session, time.thread_time() - start)
         publish(answer)
-        self._states.note(session, time.thread_time() - start)
+        self._states.make(session)
         return answer
 
     def _take_by(

@@ -86,23 +86,32 @@ class PastStates:
             raise
 
     def note(self, past: PastSession, seconds: float) -> None:
-        """Note how long a question took; make a copy if they are worth one."""
-        session, directory = past.present, self._directory
-        if directory is None or not self._most_bytes or not isinstance(session, StateCopies):
-            return
+        """Note how long the evaluator took for a question."""
         with self._lock:
             seconds += self._seconds.pop(past.position, 0.0)
             self._seconds[past.position] = seconds
             if len(self._seconds) > _MOST_NOTED:
                 self._seconds.popitem(last=False)
+
+    def make(self, past: PastSession, times: float = 1.0) -> None:
+        """Make a copy if questions have taken the share of its price, or that many `times` more."""
+        session, directory = past.present, self._directory
+        if directory is None or not self._most_bytes or not isinstance(session, StateCopies):
+            return
+        with self._lock:
+            seconds = self._seconds.get(past.position)
+        if seconds is None:
+            return
         price = _SECONDS + session.count_entities() * _SECONDS_AN_ENTITY
-        if seconds >= price * _SHARE and self._making.acquire(blocking=False):
+        if seconds < price * _SHARE * times:
+            return
+        if self._making.acquire(blocking=False):
             try:
-                if not self._make(session, past, directory):
-                    with self._lock:  # NOTE: it is tried again after many more questions
-                        self._seconds[past.position] = -price
+                is_made = self._make(session, past, directory)
             finally:
                 self._making.release()
+            with self._lock:  # NOTE: without one it is tried again after many more questions
+                self._seconds[past.position] = 0.0 if is_made else -price
 
     def _make(self, session: StateCopies, past: PastSession, directory: Path) -> bool:
         """Make a copy; return whether it is there."""
