@@ -1,4 +1,4 @@
-"""Starts `python -m twinframe` in tests as a fork of a process that has loaded its code.
+"""Starts `python -m twinframe` in tests, and code, as a fork of a process that has loaded our code.
 
 PERF: loading takes 0.8 s of a processor, and the tests start hundreds of services; a fork takes
 0.05 s. What starts is the same command in a process of its own, a child of the test process. A test
@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, AnyStr, Final
 
 _LOADED: Final = (
@@ -32,9 +33,12 @@ _LOADED: Final = (
     "twinframe.cli.import_",
     "twinframe_storage_sqlite.plugin",
     "twinframe_columns.plugin",
+    "twinframe_storage_rdf.plugin",
 )
 PATIENCE: Final = 120.0  # seconds, as in `tests.waiting`: as a program, this imports no tests
 _COMMAND: Final = [sys.executable, "-m", "twinframe"]
+CODE: Final = [sys.executable, "-X", "forked", "-c"]
+"""Before code that may run where modules are loaded already; an interpreter does not heed `-X`."""
 _MOST: Final = 1 << 17  # bytes of the arguments and the environment of a start
 _SET_CHILD_SUBREAPER: Final = 36
 _Popen: Final = subprocess.Popen
@@ -114,11 +118,13 @@ class Program(_Popen[AnyStr]):
         new_session, group = given[-2:]
         environment = dict(os.environ if env is None else env)
         words = [os.fspath(word) for word in args] if isinstance(args, list | tuple) else []
-        alike = words[:3] == _COMMAND and not (preexec_fn or pass_fds or group != -1)
+        code = words[: len(CODE)] == CODE
+        alike = (code or words[:3] == _COMMAND) and not (preexec_fn or pass_fds or group != -1)
         if not alike or not source.fits(environment):
             super()._execute_child(args, *given)  # type: ignore[misc]
             return
-        order = (words[3:], str(Path(folder or ".").absolute()), environment, new_session)
+        words = words[3:] if code else words[1:]
+        order = (words, str(Path(folder or ".").absolute()), environment, new_session)
         files = [pipes[0], pipes[3], pipes[5]]
         files = [own if file == -1 else file for own, file in enumerate(files)]
         self.pid = source.fork(order, files)
@@ -186,8 +192,13 @@ def _main() -> None:
     arguments = _serve(socket.socket(fileno=int(sys.argv[1])))
     if arguments is not None:
         gc.unfreeze()
-        sys.argv = ["-m", *arguments]
-        runpy.run_module("twinframe", run_name="__main__", alter_sys=True)
+        kind, *sys.argv = arguments
+        if kind == "-c":
+            code, sys.argv[0] = sys.argv[0], kind
+            main = sys.modules["__main__"] = ModuleType("__main__")
+            exec(compile(code, "<string>", "exec"), main.__dict__)  # noqa: S102  (that of a test)
+        else:
+            runpy.run_module("twinframe", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
-from tests.forks import Program
+from tests.forks import CODE, Program
 from tests.waiting import PATIENCE, run_program
 
 COMMAND = [sys.executable, "-m", "twinframe"]
@@ -64,6 +64,24 @@ def test_the_end_of_a_fork_is_that_of_a_child(place: Path) -> None:
     told = run_program([*COMMAND, "nonsense"], capture_output=True, text=True)
     assert (told.returncode, told.stdout) == (2, "")
     assert "No such command 'nonsense'" in told.stderr
+
+
+def test_code_runs_in_a_fork_as_in_an_interpreter(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; print(*sys.argv, __name__, os.getcwd());"
+        "print(open(0).read(), flush=True); os._exit(9)"
+    )
+    for environment in (None, {**os.environ, "TZ": "UTC"}):
+        done = run_program(
+            [*CODE, code, "one"],
+            cwd=tmp_path,
+            env=environment,
+            input="in",
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout == f"-c one __main__ {tmp_path}\nin\n"
+        assert done.returncode == 9
 
 
 def test_what_changes_more_than_settings_gets_a_new_interpreter(

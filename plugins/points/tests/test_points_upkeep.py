@@ -6,13 +6,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.forks import CODE
 from tests.point_shelf import DAY, NOW, Shelf
 from tests.waiting import PATIENCE
 from twinframe.errors import LimitExceeded, StorageDamaged, StorageError, StorageFull
@@ -253,7 +253,7 @@ def test_acknowledged_points_survive_a_kill_of_any_writer(tmp_path: Path) -> Non
         writers = []
         for worker in range(2):
             name = f"w{round_}-{worker}"
-            arguments = [sys.executable, "-c", WRITER, str(tmp_path), name, str(NOW)]
+            arguments = [*CODE, WRITER, str(tmp_path), name, str(NOW)]
             writers.append((name, subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)))
         for name, writer in writers:
             assert writer.stdout is not None

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forks import CODE
 from tests.waiting import PATIENCE, join, start
 from twinframe.errors import (
     LimitExceeded,
@@ -193,7 +194,7 @@ def _asking_for_five_minutes(place: Path) -> Iterator[None]:
         "engine.open()\n"
         "list(engine.select(sys.argv[2], time.monotonic() + 300))\n"
     )
-    asker = subprocess.Popen([sys.executable, "-c", code, str(place), ENDLESS])
+    asker = subprocess.Popen([*CODE, code, str(place), ENDLESS])
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.forks import CODE
 from tests.waiting import run_program
 from twinframe.errors import (
     ConfigurationError,
@@ -317,6 +318,6 @@ def test_a_closed_store_leaves_no_file_open(tmp_path: Path) -> None:
         "names = [os.path.realpath(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd')]\n"
         "print([name for name in names if name.startswith(sys.argv[1])])\n"
     )
-    command = [sys.executable, "-c", script, str(tmp_path)]
+    command = [*CODE, script, str(tmp_path)]
     done = run_program(command, capture_output=True, text=True, check=True, env=dict(os.environ))
     assert done.stdout == "[]\n"

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from tests.forks import CODE
 from tests.waiting import join, run_program, start
 from twinframe.errors import StorageDamaged
 from twinframe.testing.contracts.base import put, reading
@@ -75,7 +75,7 @@ def leave_log_behind(folder: Path, twin: str) -> None:
         "put(store, build_twin_record(sys.argv[3])); os._exit(0)"
     )
     here = str(Path(__file__).parent)
-    run_program([sys.executable, "-c", code, str(folder), here, twin], check=True)
+    run_program([*CODE, code, str(folder), here, twin], check=True)
     assert (folder / "graph.db-wal").stat().st_size
 
 
@@ -95,7 +95,7 @@ def test_what_is_cut_off_anywhere_leaves_the_old_or_the_new_and_can_be_done_agai
     deaths = 0
     for count in range(40):
         folder = shutil.copytree(start, tmp_path / str(count))
-        done = run_program([sys.executable, "-c", _DYING, str(folder), step, str(copy), str(count)])
+        done = run_program([*CODE, _DYING, str(folder), step, str(copy), str(count)])
         deaths += done.returncode == 9
         assert done.returncode in (0, 9)
         old = {"old", "late"}
@@ -220,7 +220,7 @@ def test_a_process_that_was_killed_has_nothing_open_any_more(tmp_path: Path) -> 
     )
     here = str(Path(__file__).parent)
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path), here],
+        [*CODE, code, str(tmp_path), here],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

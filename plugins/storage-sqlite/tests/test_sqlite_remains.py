@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import shutil
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.forks import CODE
 from tests.waiting import run_program
 from twinframe.errors import StorageDamaged, StorageError
 from twinframe.runtime.diagnosis.findings import Severity
@@ -55,7 +55,7 @@ def write_and_end(
 ) -> None:
     """Entries, each acknowledged in a transaction of its own; then the process is no more."""
     arguments = [str(place), str(int(checksums)), str(entries), durability]
-    done = run_program([sys.executable, "-c", WRITE_AND_END, *arguments], check=False)
+    done = run_program([*CODE, WRITE_AND_END, *arguments], check=False)
     assert done.returncode == 9
 
 
@@ -293,7 +293,7 @@ connection.execute("CREATE TABLE killed_in_the_first_write (it)")
 
 def test_a_writer_killed_before_the_first_frame_of_a_new_log_has_lost_nothing(place: Path) -> None:
     database = place / "graph.db"
-    done = run_program([sys.executable, "-c", BEGIN_NEW_LOG_AND_END, str(database)], check=False)
+    done = run_program([*CODE, BEGIN_NEW_LOG_AND_END, str(database)], check=False)
     assert done.returncode == -signal.SIGXFSZ
     assert find_loss(build_files(place, "graph")) is None
     with closing(open_store(place)) as store:

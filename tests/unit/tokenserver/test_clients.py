@@ -6,12 +6,12 @@ import hmac
 import signal
 import stat
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.forks import CODE
 from twinframe.errors import NotFound
 from twinframe.tokenserver.clients import FILE, Clients
 
@@ -146,9 +146,7 @@ for _ in range(int(sys.argv[2])):
 
 
 def run_additions(directory: Path, count: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", ADD, str(directory), str(count)], stdout=subprocess.PIPE
-    )
+    return subprocess.Popen([*CODE, ADD, str(directory), str(count)], stdout=subprocess.PIPE)
 
 
 def test_two_processes_that_add_lose_no_client(clients: Clients, tmp_path: Path) -> None:

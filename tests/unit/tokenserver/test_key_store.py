@@ -6,13 +6,13 @@ import os
 import signal
 import stat
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import orjson
 import pytest
 
+from tests.forks import CODE
 from twinframe.errors import ConfigurationError
 from twinframe.tokenserver.key_ring import parse_ring
 from twinframe.tokenserver.key_store import KeyPolicy, KeyStore
@@ -29,9 +29,7 @@ for _ in range(int(sys.argv[2])):
 
 
 def run_rotations(directory: Path, count: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", ROTATE, str(directory), str(count)], stdout=subprocess.PIPE
-    )
+    return subprocess.Popen([*CODE, ROTATE, str(directory), str(count)], stdout=subprocess.PIPE)
 
 
 def test_the_keys_outlive_the_process_and_are_for_their_owner_alone(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import stat
 import subprocess
-import sys
 import textwrap
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.forks import CODE
 from twinframe.access.authentication.api_keys import ApiKeyAuthenticator, ApiKeys, parse_key
 from twinframe.access.authentication.port import MISSING
 from twinframe.access.permissions import Caller
@@ -308,7 +308,7 @@ while True:
 def test_every_key_that_was_printed_survives_a_kill(path: Path) -> None:
     for _ in range(4):
         process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(WRITER), str(path)], stdout=subprocess.PIPE
+            [*CODE, textwrap.dedent(WRITER), str(path)], stdout=subprocess.PIPE
         )
         assert process.stdout is not None
         printed = [process.stdout.readline() for _ in range(5)]

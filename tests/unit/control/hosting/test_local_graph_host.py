@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +15,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.forks import CODE
 from tests.unit.control.hosting.hosting_app import (
     bring_up,
     build_graph,
@@ -271,7 +271,7 @@ def kill_in_the_middle(
 ) -> None:
     root = Path(__file__).resolve().parents[4]
     process = subprocess.Popen(
-        [sys.executable, "-c", _WORK, str(root), str(folder), what, str(fence)],
+        [*CODE, _WORK, str(root), str(folder), what, str(fence)],
         stdout=subprocess.PIPE,
     )
     assert process.stdout is not None

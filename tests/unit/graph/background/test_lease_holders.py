@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forks import CODE
 from tests.unit.graph.inline_runner import InlineRunner
 from tests.waiting import run_program
 from twinframe.graph.background import holders, leases
@@ -37,7 +38,7 @@ class Holder:
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*CODE, HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
         self.name = self.process.stdout.readline().strip()
