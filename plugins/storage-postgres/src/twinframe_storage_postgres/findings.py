@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import psycopg
+from pydantic import SecretStr
 
 from twinframe.errors import ConfigurationError
 from twinframe.runtime.diagnosis.directories import check_directory
@@ -42,7 +43,7 @@ def list_findings(settings: PostgresSettings) -> Sequence[Finding]:
             ),
         ]
     try:
-        return [*found, *_check_server(connection, settings)]
+        return [*found, *_check_server(connection, settings), *_check_standbys(settings)]
     finally:
         connection.close()
 
@@ -78,6 +79,24 @@ def _check_server(connection: Connection, settings: PostgresSettings) -> Iterato
             "lower Storage__Postgres__Connections.",
         )
     yield from _check_rights(connection, settings)
+
+
+def _check_standbys(settings: PostgresSettings) -> Iterator[Finding]:
+    for number, url in enumerate(settings.read_urls.get_secret_value().split(), start=1):
+        name = f"Server {number} of Storage__Postgres__ReadUrls"
+        try:
+            with connect(settings.model_copy(update={"url": SecretStr(url)})) as connection:
+                row = connection.execute("SELECT pg_is_in_recovery()").fetchone()
+        except psycopg.Error as error:
+            reason = (str(error).strip().splitlines() or [repr(error)])[0]
+            text = f"{name} cannot be reached, so that nothing is read from it: {reason}."
+            yield build_warning("storage", text, "Check its connection string, and the server.")
+            continue
+        if row == (True,):
+            yield build_fine("storage", f"{name} is a standby.")
+        else:
+            text = f"{name} is no standby, so that nothing is read from it."
+            yield build_warning("storage", text, "Name servers that follow the primary.")
 
 
 def _check_durability(values: dict[str, str], settings: PostgresSettings) -> Iterator[Finding]:

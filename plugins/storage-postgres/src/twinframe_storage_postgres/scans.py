@@ -14,6 +14,7 @@ from twinframe.query.algebra import Direction, LabelExpression
 from twinframe.query.evaluate.labels import compile_labels, find_label_names
 from twinframe.query.reader import GraphReader, Hop
 from twinframe_storage_postgres.connections import Connections
+from twinframe_storage_postgres.standbys import Standbys
 from twinframe_storage_postgres.statements import Row, StatementRunner
 
 _LABELS: Final = """
@@ -63,8 +64,10 @@ def read_label_sets(runner: StatementRunner) -> LabelSets:
 class GraphScans(StatementRunner, GraphReader):
     """Reads for the evaluator; decodes documents, and caches labels until the schema changes."""
 
-    def __init__(self, connections: Connections, schema: str) -> None:
-        super().__init__(connections, schema)
+    def __init__(
+        self, connections: Connections, schema: str, standbys: Standbys | None = None
+    ) -> None:
+        super().__init__(connections, schema, standbys)
         self._labels: LabelSets = {}
         self._labels_version = -1
 

@@ -23,6 +23,16 @@ class PostgresSettings(Section):
         "`postgresql://user@host:5432/database` or `host=... dbname=...`. It may name several "
         "hosts, with `target_session_attrs=read-write`.",
     )
+    read_urls: SecretStr = Field(
+        default=SecretStr(""),
+        description="Connection strings of standbys that snapshots are read from, separated by "
+        "spaces, each as `postgresql://user@host:5432/database`. Empty: all is read from `Url`.",
+    )
+    read_wait: Seconds = Field(
+        default=0.1,
+        description="Seconds to wait for a standby to have all that was acknowledged. Then the "
+        "primary is read.",
+    )
     schema_: str = Field(
         default="twinframe",
         description="Beginning of the names of the schemas: the graph `default` is in "
@@ -79,6 +89,17 @@ class PostgresSettings(Section):
         except psycopg.ProgrammingError as error:
             reason = str(error).splitlines()[0] if str(error) else "it cannot be read"
             raise ValueError(f"must be a connection string of libpq: {reason}") from None
+        return value
+
+    @field_validator("read_urls")
+    @classmethod
+    def _check_read_urls(cls, value: SecretStr) -> SecretStr:
+        for number, url in enumerate(value.get_secret_value().split(), start=1):
+            if not url.startswith(("postgresql://", "postgres://")):
+                raise ValueError(
+                    f"number {number} must begin with postgresql://; spaces separate them"
+                )
+            cls._check_url(SecretStr(url))
         return value
 
     @field_validator("schema_")

@@ -18,6 +18,7 @@ import psycopg
 from twinframe.errors import QueryTimeout, TwinframeError
 from twinframe_storage_postgres.connections import Connection, Connections
 from twinframe_storage_postgres.errors import LATE, EngineError, build_error, is_lost
+from twinframe_storage_postgres.standbys import Standbys
 
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
@@ -57,12 +58,16 @@ def _look_away() -> None:
 class StatementRunner:
     """Statements outside of a snapshot use any connection, and see the newest state.
 
-    Those inside share one, which is taken with the first of them; that makes the snapshot, too.
+    Those inside share one, which is taken with the first of them; that makes the snapshot, too. It
+    may be one to a standby.
     """
 
-    def __init__(self, connections: Connections, schema: str) -> None:
+    def __init__(
+        self, connections: Connections, schema: str, standbys: Standbys | None = None
+    ) -> None:
         self.schema = schema
-        self._connections = connections
+        self._connections = self._source = connections
+        self._standbys = standbys
         self._connection: Connection | None = None
         self._depth = 0
         self._deadline: float | None = None
@@ -140,7 +145,7 @@ class StatementRunner:
         else:
             with suppress(psycopg.Error):
                 connection.execute("ROLLBACK")
-        self._connections.give(connection)
+        self._source.give(connection)
 
     # --- statements of this distribution --------------------------------------------------------
 
@@ -270,8 +275,10 @@ class StatementRunner:
         self, begin: Callable[[Connection], list[list[Row]]]
     ) -> tuple[Connection, list[list[Row]]]:
         """Run the first statements of a snapshot on a connection that is kept."""
+        standbys, primary = self._standbys, self._connections
+        self._source = standbys.choose(primary) if standbys else primary
         while True:
-            connection, is_new = self._connections.take()
+            connection, is_new = self._source.take()
             try:
                 return connection, begin(connection)
             except BaseException as error:
@@ -279,9 +286,10 @@ class StatementRunner:
                     self._connection = connection  # `_end` gives it back
                     raise
                 connection.close()
-                self._connections.give(connection)
-                if is_new or not is_lost(error):
+                self._source.give(connection)
+                if not is_lost(error) or (is_new and self._source is primary):
                     raise
+                self._source = primary
 
     def _note_opening(self, connection: Connection, found: list[list[Row]]) -> None:
         """Take note of the rows of `_open_statements`."""

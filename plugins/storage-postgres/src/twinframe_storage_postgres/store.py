@@ -28,6 +28,7 @@ from twinframe_storage_postgres.names import build_graph_schema
 from twinframe_storage_postgres.opening import open_graph, remove_graph
 from twinframe_storage_postgres.session import PostgresSession
 from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.standbys import Standbys
 from twinframe_storage_postgres.statements import qualify
 from twinframe_storage_postgres.transaction import PostgresTransaction
 from twinframe_storage_postgres.verify import verify_graph
@@ -52,6 +53,7 @@ class PostgresGraphStore(GraphStore):
         self.schema = build_graph_schema(settings.schema_, graph)
         self.scratch = Path(settings.directory) / f"{self.schema}.results"
         self._connections: Connections | None = None
+        self._standbys: Standbys | None = None
         self._writing = threading.Lock()
         self._names: InterfaceNames | None = None
         self._writer = uuid.uuid4().hex
@@ -72,13 +74,16 @@ class PostgresGraphStore(GraphStore):
             release_connections(connections)
             raise
         self._connections = connections
+        self._standbys = Standbys(self.settings)
 
     def close(self) -> None:
         """Release the connections."""
         with self._writing:
             if self._connections is not None:
                 release_connections(self._connections)
-            self._connections = None
+            if self._standbys is not None:
+                self._standbys.close()
+            self._connections = self._standbys = None
 
     @property
     def connections(self) -> Connections:
@@ -89,7 +94,7 @@ class PostgresGraphStore(GraphStore):
 
     def session(self) -> PostgresSession:
         """A session, which takes a connection only while it reads."""
-        return PostgresSession(self.connections, self.schema)
+        return PostgresSession(self.connections, self.schema, self._standbys)
 
     def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions and commit them together, while no other node writes."""
