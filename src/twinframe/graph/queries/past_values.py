@@ -15,7 +15,7 @@ from twinframe.graph.history.documents import read_documents
 from twinframe.graph.history.history import Asked, History
 from twinframe.graph.history.past import PastSession
 from twinframe.graph.history.versions import iterate_versions
-from twinframe.graph.series.measuring import Point, measure_points
+from twinframe.graph.series.measuring import PointColumns, measure_columns
 from twinframe.graph.series.questions import SeriesQuestion
 from twinframe.graph.series.series import Series
 from twinframe.model.moments import render_moment
@@ -109,17 +109,17 @@ class QueryPast:
             keys = [(asked[at].twin_id, asked[at].path) for at in places]
             answers = self._series.read_within(self._session, keys, question)
             for at, points in zip(places, answers, strict=True):
-                found[at] = Answer(self._build_maps(points), _LEAST + measure_points(points, _MAP))
+                found[at] = Answer(self._build_maps(points), _LEAST + measure_columns(points, _MAP))
         return found
 
-    def _build_maps(self, points: Sequence[Point]) -> list[Value]:
+    def _build_maps(self, points: PointColumns) -> list[Value]:
         times = self._times
         if len(times) > _MOST:
             times.clear()
-        for time, _ in points:
-            if time not in times:
-                times[time] = render_moment(time)
-        return [{"time": times[time], "value": value} for time, value in points]
+        for time in set(points.times) - times.keys():
+            times[time] = render_moment(time)
+        texts = map(times.__getitem__, points.times)
+        return [{"time": time, "value": v} for time, v in zip(texts, points.values, strict=True)]
 
 
 _Times = tuple[str | DateTime, str | DateTime | None, str | None, str | None]

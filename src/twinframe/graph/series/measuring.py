@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from twinframe.storage.points import PointValue
 
@@ -21,7 +21,24 @@ def measure_point(point: Point) -> int:
     return _BYTES + (len(point[1]) if isinstance(point[1], str) else 0)
 
 
-def measure_points(points: Sequence[Point], least: int = _BYTES) -> int:
+class PointColumns(NamedTuple):
+    """Points as columns, which take less time where there are many."""
+
+    times: Sequence[int]
+    values: Sequence[PointValue | None]
+
+
+NO_POINTS: Final = PointColumns((), ())
+
+
+def build_columns(points: Sequence[Point]) -> PointColumns:
+    """Build the columns of points."""
+    return PointColumns([time for time, _ in points], [value for _, value in points])
+
+
+def measure_columns(points: PointColumns, least: int = _BYTES) -> int:
     """Return the size of points, each of which has `least` bytes beside its text."""
-    texts = [value for _, value in points if isinstance(value, str)]
-    return least * len(points) + sum(map(len, texts))
+    size = least * len(points.times)
+    if str in set(map(type, points.values)):
+        size += sum(len(value) for value in points.values if isinstance(value, str))
+    return size

@@ -16,7 +16,7 @@ from twinframe.graph.history.versions import iterate_versions
 from twinframe.graph.series.held import SAME, is_point, iterate_held, read_beginnings
 from twinframe.graph.series.held_buckets import HeldBuckets, Room
 from twinframe.graph.series.keeping import KeptModels
-from twinframe.graph.series.measuring import Point, measure_point
+from twinframe.graph.series.measuring import Point, PointColumns, build_columns, measure_point
 from twinframe.graph.series.paths import ChosenPaths
 from twinframe.graph.series.questions import Asked
 from twinframe.model.pages import Page, PageRequest
@@ -112,7 +112,7 @@ class PropertySeries:
         asked: Asked,
         limit: int,
         room: int,
-    ) -> Sequence[Sequence[Point]]:
+    ) -> Sequence[PointColumns]:
         """Return the first values, or of buckets the first aggregate, within a read.
 
         Values end behind the one with which they have more than `room` bytes.
@@ -120,13 +120,14 @@ class PropertySeries:
         if asked.every is not None:
             names = asked.aggregates
             buckets = self.read_buckets_within(session, keys, asked.window, names, room)
-            return [list(zip(one.starts, one.columns[0], strict=True)) for one in buckets]
+            return [PointColumns(one.starts, one.columns[0]) for one in buckets]
         within = self._find_range(session, asked.start, asked.end)
         beginnings = read_beginnings(session, keys, within.after)
-        return [
+        read = (
             _read_first(session, key, within, asked.start, beginnings[key], limit, room)
             for key in keys
-        ]
+        )
+        return [build_columns(points) for points in read]
 
     def check(self, session: GraphSession, asked: Iterable[tuple[EntityKey, str]]) -> None:
         """Refuse properties, of an entity at a path each, that have no series: `Unsupported`."""

@@ -21,7 +21,14 @@ from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelView
 from twinframe.graph.series.keeping import KeptModels, check_senders
 from twinframe.graph.series.lines import LineLimits, ParsedLines, Times, check_ahead, parse_lines
-from twinframe.graph.series.measuring import Point, measure_point, measure_points
+from twinframe.graph.series.measuring import (
+    NO_POINTS,
+    Point,
+    PointColumns,
+    build_columns,
+    measure_columns,
+    measure_point,
+)
 from twinframe.graph.series.paths import ChosenPaths, check_value, list_values
 from twinframe.graph.series.properties import PropertySeries
 from twinframe.graph.series.questions import Asked, SeriesQuestion, parse_question
@@ -205,7 +212,7 @@ class Series:
 
     def read_within(
         self, session: GraphSession, keys: Sequence[SeriesKey], question: SeriesQuestion
-    ) -> Sequence[Sequence[Point]]:
+    ) -> Sequence[PointColumns]:
         """Return all points of each series, or the first aggregate of buckets, within a read.
 
         A path without values gives none. Errors: as `read_points`, and `LimitExceeded` for more
@@ -214,14 +221,14 @@ class Series:
         asked, most = self.parse(question), self._context.settings.graph.max_page_size
         room = self._context.settings.query.max_bytes
         store = None if self._runner is None else self._runner.store
-        found: list[Sequence[Point]] = [()] * len(keys)
+        found = [NO_POINTS] * len(keys)
         if store is not None:
             found = _read_points(store, keys, asked, most + 1, room)
         # PERF: where points were found, nothing else needs to be looked up.
         others = [
             at
             for at, (twin_id, path) in enumerate(keys)
-            if not found[at] and (store is None or path not in store.list_paths(twin_id))
+            if not found[at].times and (store is None or path not in store.list_paths(twin_id))
         ]
         if others:
             of_properties = [keys[at] for at in others]
@@ -231,12 +238,12 @@ class Series:
             read = self._properties.read_within(session, of_properties, asked, most + 1, room)
             for at, points in zip(others, read, strict=True):
                 found[at] = points
-        if any(len(points) > most for points in found):
+        if any(len(points.times) > most for points in found):
             raise LimitExceeded(
                 f"The series has more than {most} values (Graph__MaxPageSize). Ask for a step of "
                 "time, or for less time."
             )
-        if sum(map(measure_points, found)) > room:
+        if sum(map(measure_columns, found)) > room:
             raise build_room_error(room)
         return found
 
@@ -315,12 +322,13 @@ def _build_unsupported() -> Unsupported:
 
 def _read_points(
     store: PointStore, keys: Sequence[SeriesKey], asked: Asked, limit: int, room: int
-) -> list[Sequence[Point]]:
+) -> list[PointColumns]:
     """Return the points of each series, or of its buckets the first aggregate."""
     if asked.every is None:
-        return [store.read_points(key, asked.start, asked.end, limit, room) for key in keys]
+        read = (store.read_points(key, asked.start, asked.end, limit, room) for key in keys)
+        return [build_columns(points) for points in read]
     found = store.read_buckets(keys, asked.window, asked.aggregates, room)
-    return [list(zip(one.starts, one.columns[0], strict=True)) for one in found]
+    return [PointColumns(one.starts, one.columns[0]) for one in found]
 
 
 class _Found(NamedTuple):
