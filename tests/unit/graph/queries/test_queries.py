@@ -330,3 +330,24 @@ def test_a_full_disk_loses_the_next_pages_and_not_the_first(
 def test_the_bytes_of_one_result_fit_into_those_of_all() -> None:
     with pytest.raises(ValueError, match="ResultsBytes"):
         Settings.model_validate({"Query": {"MaxResultBytes": 2, "ResultsBytes": 1}})
+
+
+def test_zeros_of_both_signs_are_one_number(world: Any) -> None:
+    """Which of them is returned is not defined, but where a stored value is returned as it is."""
+    for twin_id, area in (("a", -0.0), ("b", 0.0), ("c", 1.0), ("d", -1.0)):
+        world.put(twin_id, area=area)
+
+    def ask(text: str) -> list[Any]:
+        rows = world.do(world.graph.queries.run(f"MATCH (r:Room) {text}")).rows
+        return [orjson.loads(row)["x"] for row in rows]
+
+    assert [repr(x) for x in ask("WHERE r.`$dtId` = 'a' RETURN r.area AS x")] == ["-0.0"]
+    assert sorted(ask("WHERE r.area = 0.0 RETURN r.`$dtId` AS x")) == ["a", "b"]
+    assert sorted(ask("WHERE r.area IN [-0.0] RETURN r.`$dtId` AS x")) == ["a", "b"]
+    assert ask("RETURN r.`$dtId` AS x ORDER BY r.area, r.`$dtId`") == ["d", "a", "b", "c"]
+    assert ask("RETURN r.`$dtId` AS x ORDER BY r.area DESC, r.`$dtId`") == ["c", "a", "b", "d"]
+    assert ask("WITH DISTINCT r.area AS area RETURN count(area) AS x") == [3]
+    assert sorted(ask("WITH r.area AS area, count(*) AS x RETURN x")) == [1, 1, 2]
+    for aggregate in ("min", "max"):
+        zeros = f"WITH r WHERE r.area = 0 RETURN {aggregate}(r.area) AS x"
+        assert ask(zeros) == [0]
