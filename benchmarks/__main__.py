@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks import (
     access,
     control,
+    derived,
     dtdl,
     engines,
     footprint,
@@ -32,6 +33,7 @@ from twinframe_storage_sqlite.store import SqliteGraphStore
 NAMES = (
     "access",
     "control",
+    "derived",
     "dtdl",
     "footprint",
     "http",
@@ -98,7 +100,7 @@ def main() -> None:
         report.render()
         return
     _measure_own_graphs(report, parts, asked)
-    if parts - {"control", "many", "messages", "points", "portable", "rdf"}:
+    if parts - {"control", "derived", "many", "messages", "points", "portable", "rdf"}:
         _measure_graph(report, parts, asked)
     report.render()
 
@@ -118,6 +120,8 @@ def _measure_own_graphs(report: Report, parts: set[str], asked: argparse.Namespa
         rdf.measure(report, asked.twins, seconds=0.7 if asked.quick else 2.0)
     if "points" in parts:
         points.measure(report, quick=asked.quick)
+    if "derived" in parts:
+        derived.measure(report, quick=asked.quick)
     if "messages" in parts:
         messages.measure(report, quick=asked.quick)
     if "portable" in parts:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -16,10 +17,23 @@ from pathlib import Path
 from benchmarks.report import Figure, Report
 from tests.e2e.server import Server
 from tests.e2e.wire import Wire
+from tests.unit.graph.inline_runner import InlineRunner
+from twinframe.graph import Graph
+from twinframe.model.moments import render_moment
+from twinframe.model.values import JsonValue
+from twinframe.settings import Settings
 from twinframe.storage.points import Points, Window
-from twinframe.testing.factories import ROOM, build_building_interfaces, build_twin_document
+from twinframe.testing.factories import (
+    BUILDING,
+    ROOM,
+    build_building_interfaces,
+    build_twin_document,
+)
 from twinframe_points.settings import PointsSettings
 from twinframe_points.store import FilePointStore
+from twinframe_storage_sqlite.plugin import twinframe_query_engine
+from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.store import SqliteGraphStore
 
 _DAY = 86_400_000_000
 _TWINS = 10_000
@@ -59,11 +73,51 @@ def _measure_store(report: Report, folder: Path, twins: int) -> None:
     many = [(f"room-{twin}", "temperature") for twin in range(0, twins, twins // 200)]
     day = _time(lambda: store.read_buckets(one, window, ("avg", "min", "max", "last")))
     join = _time(lambda: store.read_buckets(many, window, ("avg",)))
+    rooms = [twin for twin, _ in many]
+    with asyncio.Runner() as loop:
+        counted, returned = loop.run(_measure_queries(store, folder / "graph", rooms, start))
     store.close()
     size = (folder / "points.db").stat().st_size / (_ROUNDS * twins)
     report.add(Figure("points: bytes at rest", size, "B", aim="≤ 4 B", kept=size <= 4))
     report.add(Figure("points: one day by 5 min", day, "ms", aim="≤ 5 ms", kept=day <= 5))
     report.add(Figure("points: 200 days by 5 min", join, "ms", aim="≤ 20 ms", kept=join <= 20))
+    name = "points: 200 days by 5 min, in a query"
+    report.add(Figure(f"{name} that counts", counted, "ms", join, counted / join))
+    report.add(Figure(f"{name} that returns all", returned, "ms", join, returned / join))
+
+
+async def _measure_queries(
+    store: FilePointStore, folder: Path, rooms: Sequence[str], start: int
+) -> tuple[float, float]:
+    """Return the milliseconds of a query that counts buckets, and of one that returns them."""
+    documents = SqliteGraphStore(SqliteSettings(directory=str(folder)), "default")
+    documents.open()
+    runner = InlineRunner(documents, keeps_sessions=True)
+    settings = Settings.model_validate({"history": {"telemetry": ["all"]}})
+    engine = twinframe_query_engine(documents)
+    graph = Graph(runner, settings, engine=engine, points=store)
+    await graph.models.create_models(build_building_interfaces())
+    await graph.twins.put_twin("house", build_twin_document(BUILDING))
+    for room in rooms:
+        await graph.twins.put_twin(room, build_twin_document(ROOM))
+        body: JsonValue = {"$relationshipName": "hasPart", "$targetId": room}
+        await graph.relationships.put_relationship("house", room, body)
+    bounds = {"from": render_moment(start), "to": render_moment(start + _DAY)}
+    found: list[float] = []
+    for result in ("sum(size(s)) AS n", "r.`$dtId` AS id, s"):
+        text = (
+            "MATCH (b {`$dtId`: 'house'})-[:hasPart]->(r) "
+            f"WITH r, series(r.temperature, $from, $to, '5m', 'avg') AS s RETURN {result}"
+        )
+        taken = []
+        for _ in range(20):
+            begin = time.perf_counter()
+            await graph.queries.run(text, bounds, page_size=1000)
+            taken.append(time.perf_counter() - begin)
+        found.append(statistics.median(taken) * 1000)
+    runner.close()
+    documents.close()
+    return found[0], found[1]
 
 
 def _time(function: Callable[[], object]) -> float:
