@@ -201,3 +201,16 @@ def build_next_link(api: ApiContext, request: Request, page: Page[T], kept: Kept
         return b"null"
     exchange = read_exchange(request)
     return orjson.dumps(api.links.build_next(exchange, page.token, read_api_version(request), kept))
+
+
+def write_page(
+    api: ApiContext,
+    request: Request,
+    response: Response,
+    page: Page[T],
+    items: Sequence[bytes],
+    kept: Kept | None = None,
+) -> None:
+    """Answer with the JSON texts of a page as `value`, and with `build_next_link`."""
+    next_link = build_next_link(api, request, page, kept or {})
+    response.data = render_listing(b'{"value":[', items, b'],"nextLink":%b}' % next_link)

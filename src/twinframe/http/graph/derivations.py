@@ -14,13 +14,12 @@ from twinframe.http.api_context import GraphApiContext
 from twinframe.http.graph import schemas
 from twinframe.http.graph.schemas import Shape
 from twinframe.http.messages import (
-    build_next_link,
     read_conditions,
     read_exchange,
     read_json,
     read_page_request,
-    render_array,
     write_no_content,
+    write_page,
 )
 from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.model.etags import parse_put_condition
@@ -101,9 +100,7 @@ async def list_derivations(api: GraphApiContext, request: Request, response: Res
     """GET: a page of derivations."""
     await authorize_parts(read_exchange(request), _TWINS)
     page = await api.graph.derivations.list_all(read_page_request(request))
-    next_link = build_next_link(api, request, page, {})
-    items = render_array([_render(state) for state in page.items])
-    response.data = b'{"value":%b,"nextLink":%b}' % (items, next_link)
+    write_page(api, request, response, page, [*map(_render, page.items)])
 
 
 async def delete_derivation(

@@ -23,13 +23,13 @@ from twinframe.http.api_context import GraphApiContext
 from twinframe.http.graph import schemas
 from twinframe.http.graph.schemas import Shape
 from twinframe.http.messages import (
-    build_next_link,
     read_conditions,
     read_exchange,
     read_json,
     read_page_request,
     render_array,
     write_no_content,
+    write_page,
 )
 from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.http.streaming import leave_out_stream, stream_answer
@@ -137,9 +137,7 @@ async def read_route(
 async def list_routes(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: a page of routes."""
     page = await api.graph.event_routes.list_routes(read_page_request(request))
-    next_link = build_next_link(api, request, page, {})
-    items = render_array([render_route(route) for route in page.items])
-    response.data = b'{"value":%b,"nextLink":%b}' % (items, next_link)
+    write_page(api, request, response, page, [*map(render_route, page.items)])
 
 
 async def delete_route(
@@ -194,9 +192,7 @@ async def list_dead_letters(
     await authorize_parts(read_exchange(request), _EVENTS)
     routes = api.graph.event_routes
     page = await routes.list_dead_letters(route_id, read_page_request(request))
-    next_link = build_next_link(api, request, page, {})
-    items = render_array([render_letter(letter) for letter in page.items])
-    response.data = b'{"value":%b,"nextLink":%b}' % (items, next_link)
+    write_page(api, request, response, page, [*map(render_letter, page.items)])
 
 
 async def replay_dead_letters(

@@ -22,6 +22,7 @@ from twinframe.http.messages import (
     read_list,
     read_page_request,
     render_listing,
+    write_page,
 )
 from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Parameter, Route
 from twinframe.http.streaming import leave_out_stream, stream_answer
@@ -125,8 +126,7 @@ async def _answer_history(
         "order": "newest" if question.newest_first else None,
     }
     given = {name: value for name, value in kept.items() if value is not None}
-    next_link = build_next_link(api, request, found.page, given)
-    response.data = render_listing(b'{"value":[', found.page.items, b'],"nextLink":%b}' % next_link)
+    write_page(api, request, response, found.page, found.page.items, given)
 
 
 async def read_changes(api: GraphApiContext, request: Request, response: Response) -> None:

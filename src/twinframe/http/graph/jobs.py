@@ -13,16 +13,14 @@ from twinframe.http.api_context import GraphApiContext
 from twinframe.http.graph import schemas
 from twinframe.http.graph.schemas import ErrorBody, Shape
 from twinframe.http.messages import (
-    build_next_link,
     read_api_version,
     read_exchange,
     read_json,
     read_page_request,
-    render_array,
     write_no_content,
+    write_page,
 )
 from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
-from twinframe.model.pages import Page
 
 
 class NewImportJob(Shape):
@@ -87,7 +85,7 @@ async def read_import(
 async def list_imports(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: a page of import jobs, the oldest first."""
     page = await api.graph.import_jobs.list_jobs(read_page_request(request))
-    _write_page(api, request, response, page)
+    write_page(api, request, response, page, page.items)
 
 
 async def cancel_import(
@@ -151,14 +149,7 @@ async def read_deletion(
 async def list_deletions(api: GraphApiContext, request: Request, response: Response) -> None:
     """GET: a page of delete jobs, the oldest first."""
     page = await api.graph.delete_jobs.list_jobs(read_page_request(request))
-    _write_page(api, request, response, page)
-
-
-def _write_page(
-    api: GraphApiContext, request: Request, response: Response, page: Page[bytes]
-) -> None:
-    next_link = build_next_link(api, request, page, {})
-    response.data = b'{"value":%b,"nextLink":%b}' % (render_array(page.items), next_link)
+    write_page(api, request, response, page, page.items)
 
 
 _TAG: Final = "Jobs"

@@ -8,7 +8,6 @@ from twinframe.errors import InvalidArgument
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.messages import (
     PATCH_TYPES,
-    build_next_link,
     keep_as_of,
     read_as_of,
     read_flag,
@@ -16,8 +15,8 @@ from twinframe.http.messages import (
     read_list,
     read_page_request,
     render_array,
-    render_listing,
     write_no_content,
+    write_page,
 )
 
 
@@ -44,8 +43,7 @@ async def list_models(api: GraphApiContext, request: Request, response: Response
     }
     if dependencies_for:
         kept["dependenciesFor"] = dependencies_for
-    next_link = build_next_link(api, request, page, kept)
-    response.data = render_listing(b'{"value":[', page.items, b'],"nextLink":%b}' % next_link)
+    write_page(api, request, response, page, page.items, kept)
 
 
 async def read_model(

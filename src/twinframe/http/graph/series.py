@@ -17,12 +17,12 @@ from twinframe.http.bodies import BodyLimit
 from twinframe.http.errors import build_error_body
 from twinframe.http.graph.schemas import ErrorBody, Shape
 from twinframe.http.messages import (
-    build_next_link,
     check_media_type,
     read_exchange,
     read_list,
     read_page_request,
     render_array,
+    write_page,
 )
 from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.model.moments import render_moment
@@ -141,12 +141,11 @@ async def read_series(
         return
     page = await series.read_points(twin_id, path, question, read_page_request(request))
     kept = {name: value for name, value in parameters.items() if value}
-    next_link = build_next_link(api, request, page, kept)
     rendered = [
         orjson.dumps({"time": render_moment(time), "value": _shorten(value)})
         for time, value in page.items
     ]
-    response.data = b'{"value":%b,"nextLink":%b}' % (render_array(rendered), next_link)
+    write_page(api, request, response, page, rendered, kept)
 
 
 def _render_buckets(buckets: Buckets, names: Iterable[str]) -> Iterable[bytes]:
