@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 PATIENCE: Final = 120.0
 """Seconds: more than anything that works needs, on the busiest machine too."""
@@ -54,3 +55,13 @@ class Threads(ThreadPoolExecutor):
     ) -> None:
         self.shutdown(wait=False, cancel_futures=kind is not None)
         join(*self._threads)
+
+
+def play(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a scene of a test on an event loop, for a bounded time."""
+
+    async def limited() -> None:
+        async with asyncio.timeout(PATIENCE):
+            await scene()
+
+    asyncio.run(limited())

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
 from pydantic import ValidationError
 
-from tests.waiting import PATIENCE
+from tests.waiting import play
 from twinframe.hooks.sources.base import SourceFailed, SourceMessage, Subscription
 from twinframe_events_kafka.settings import KafkaSourceSettings
 from twinframe_events_kafka.source import KafkaSource
@@ -49,14 +49,6 @@ async def receive(source: KafkaSource, count: int) -> list[SourceMessage]:
     while len(found) < count:
         found += await source.receive(count - len(found))
     return found
-
-
-def play(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await scene()
-
-    asyncio.run(limited())
 
 
 def list_numbers(messages: Sequence[SourceMessage], key: str | None = None) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from pydantic import ValidationError
 
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, play
 from twinframe.hooks.sources.base import SourceFailed, SourceMessage, Subscription
 from twinframe_events_mqtt.settings import MqttSourceSettings
 from twinframe_events_mqtt.source import MqttSource
@@ -54,14 +54,6 @@ async def receive(source: MqttSource, count: int) -> list[SourceMessage]:
     while len(found) < count:
         found += await source.receive(count - len(found))
     return found
-
-
-def play(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await scene()
-
-    asyncio.run(limited())
 
 
 def list_payloads(messages: Sequence[SourceMessage]) -> list[bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import nkeys
 import pytest
 from pydantic import ValidationError
 
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, play
 from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, Message
 from twinframe_events_nats.plugin import twinframe_event_sink, twinframe_settings
 from twinframe_events_nats.settings import NatsSettings
@@ -49,14 +48,6 @@ async def read_stream(server: Any, count: int) -> list[Any]:
     assert state.messages == count
     await client.close()
     return messages
-
-
-def play(scenario: Callable[[], Awaitable[None]]) -> None:
-    async def run() -> None:
-        async with asyncio.timeout(120):
-            await scenario()
-
-    asyncio.run(run())
 
 
 def test_events_are_stored_in_order_under_the_subject_of_their_twin(server: Any) -> None:

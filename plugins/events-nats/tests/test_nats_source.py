@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ import nats
 import pytest
 from pydantic import ValidationError
 
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, play
 from twinframe.hooks.sources.base import SourceFailed, SourceMessage, Subscription
 from twinframe_events_nats.settings import NatsSourceSettings
 from twinframe_events_nats.source import NatsSource
@@ -44,14 +44,6 @@ async def receive(source: NatsSource, count: int) -> list[SourceMessage]:
     while len(found) < count:
         found += await source.receive(count - len(found))
     return found
-
-
-def play(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await scene()
-
-    asyncio.run(limited())
 
 
 def list_payloads(messages: Sequence[SourceMessage]) -> list[bytes]:

@@ -78,6 +78,37 @@ def find_state(world: DerivedWorld, derivation_id: str) -> Any:
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        "max(r['me' + 'an']) + 1",
+        "max(properties(r).mean) + 1",
+        "max(r{.*}.mean) + 1",
+        "max(reduce(s = 0.0, k IN keys(r) | s + 1.0))",
+        "max([x IN [r] | x.mean + 1][0])",
+        "max(CASE WHEN r = r THEN r END.mean) + 1",
+        "max(coalesce(r, r).mean) + 1",
+        "max(toFloat(size(toString(properties(r)))))",
+    ],
+)
+def test_a_value_cannot_feed_itself_however_it_is_read(world: DerivedWorld, value: str) -> None:
+    """Such a value would be computed and written for ever."""
+    document = {"model": AREA, "property": "mean", "match": "(this)-->(r)", "value": value}
+    with pytest.raises(DerivationInvalid, match="It depends on its own values: d <- d"):
+        world.do(world.graph.derivations.put("d", document))
+    # Nor does one through another, over twins of any model.
+    first = {
+        "model": AREA,
+        "property": "mean",
+        "match": "(this)-->(r:Place)",
+        "value": "max(r.own)",
+    }
+    world.do(world.graph.derivations.put("first", first))
+    other = {**document, "model": PLACE, "property": "own"}
+    with pytest.raises(DerivationInvalid, match="depends on its own values"):
+        world.do(world.graph.derivations.put("other", other))
+
+
+@pytest.mark.parametrize(
     ("changed", "error", "text"),
     [
         ({"model": "dtmi:test:Aera;1"}, DerivationInvalid, "Did you mean dtmi:test:Area;1"),
