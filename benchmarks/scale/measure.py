@@ -2,8 +2,8 @@
 
 `python -m benchmarks.scale.measure "host=... dbname=..."`. The server runs on this machine, so that
 the processor time of its processes can be read, and with its own settings for durability. A schema
-`scale` is made in the database and removed at the end. What is measured is the tables and the
-statements of `storage-postgres`, not the service above them.
+`scale` is made in the database and removed at the end. The tables and statements are those of
+`storage-postgres`. The service itself is loaded by `wrk`, in the schema `scale_node_default`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import psycopg
 from psycopg import Connection
 
 from benchmarks.graph import build_edge, build_twin
+from benchmarks.scale.node import measure_node
 from benchmarks.scale.triples import measure_triples
 
 MEASURED: Final = Path(__file__).parent / "measured.json"
@@ -306,9 +307,10 @@ def main() -> None:
             "writes": measure_writes(server, asked.twins),
             "disk": measure_disk(),
             "triples": measure_triples(TRIPLES),
+            "node": measure_node(asked.url),
         }
     finally:
-        server.connection.execute("DROP SCHEMA IF EXISTS scale CASCADE")
+        server.connection.execute("DROP SCHEMA IF EXISTS scale, scale_node_default CASCADE")
     MEASURED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
 

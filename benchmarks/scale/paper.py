@@ -13,13 +13,10 @@ from typing import Any, Final
 from benchmarks.scale.measure import MEASURED
 from benchmarks.scale.queueing import Writer, find_response
 from benchmarks.scale.shards import Campus, Cluster, Costs, walk
+from twinframe_storage_postgres.store import PostgresGraphStore
 
 _MICRO: Final = 1e-6
 _DAY: Final = 86_400
-
-NODE_GETS: Final = 11_080
-NODE_PATCHES: Final = 5_041
-"""Answers a second of one worker over SQLite, by `docs/benchmarks.md` (the calm run)."""
 
 SPARQL: Final = {"Oxigraph server": (0.7, 2.9), "Virtuoso": (3.7, 8.4)}
 """Milliseconds of a read, and of an overwrite in a batch of 50.
@@ -85,12 +82,13 @@ class Paper:
         batches = {k: v for k, v in writes.items() if k.isdigit()}
         self.batch = fit({float(k): v["cpu_us"] * _MICRO for k, v in batches.items()})
         self.sync = measured["disk"]["sync_us"] * _MICRO
-        self.largest = max(int(k) for k in batches)
+        self.largest = PostgresGraphStore.traits.largest_batch
         client = {float(k): v["client_us"] * _MICRO for k, v in reads["steps"].items()}
         self.node_step = fit(client)
-        self.node_read = 1 / NODE_GETS + reads["point"]["client_us"] * _MICRO
+        self.node_read = measured["node"]["read_us"] * _MICRO
+        self.node_write = measured["node"]["write_us"] * _MICRO
 
-    def build_writer(self, *, node: float = 1 / NODE_PATCHES, more: float = 0.0) -> Writer:
+    def build_writer(self, *, node: float, more: float = 0.0) -> Writer:
         """The writer of a graph: two trips, a sync, the server's time, and `node` seconds a write.
 
         `more` seconds are added to each trip.
@@ -146,6 +144,8 @@ class Paper:
                     for k, v in writes.items()
                     if k.isdigit()
                 ),
+                ("a node: `GET` of a twin", "", f"{self._measured['node']['read_us']:,.0f}", ""),
+                ("a node: `PUT`, durable", "", f"{self._measured['node']['write_us']:,.0f}", ""),
                 ("a read of 8 KiB from the disk", "", "", f"{disk['read_us']:,.0f}"),
                 ("8 KiB appended and synced", "", "", f"{disk['sync_us']:,.0f}"),
             ],
@@ -221,7 +221,7 @@ class Paper:
     def _render_writer(self) -> str:
         rows = []
         kinds = (
-            ("with the node", self.build_writer()),
+            ("with the node", self.build_writer(node=self.node_write)),
             ("the database alone", self.build_writer(node=0)),
         )
         for name, writer in kinds:
@@ -255,7 +255,7 @@ class Paper:
             for name, batch in (("one by one", 1), (f"in batches of {self.largest}", self.largest)):
                 cost = rate * self.batch.at(batch) / batch
                 what = f"{rate:,.0f} patches ({label}), {name}"
-                rows.append((what, f"{cost:.1f}", f"{rate / NODE_PATCHES:.1f}"))
+                rows.append((what, f"{cost:.1f}", f"{rate * self.node_write:.1f}"))
         head = ("a second", "cores of the database", "cores of the nodes")
         return _render_table(head, rows)
 
@@ -294,7 +294,7 @@ class Paper:
 
     def _work_out(self, rate: float, graphs: int, machines: int, more: float) -> tuple[str, ...]:
         """Capacity, cores that write, percentile; `more` seconds are on the way of each trip."""
-        asked, writer = self._example, self.build_writer(more=more)
+        asked, writer = self._example, self.build_writer(node=self.node_write, more=more)
         room = asked.cores * asked.busy * machines
 
         def spend(total: float) -> float:
