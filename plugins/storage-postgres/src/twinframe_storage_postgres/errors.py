@@ -18,6 +18,27 @@ from twinframe.errors import (
     TwinframeError,
 )
 
+
+class ServerAway(StorageBusy):
+    """The server cannot be reached, stops or starts; nothing was done; try again."""
+
+    told = "The database does not answer; nothing was done, try again."
+
+    @property
+    def public(self) -> str:
+        """SEC: psycopg's message names hosts, addresses and users."""
+        return self.told
+
+
+class ServerFailed(StorageError):
+    """The server failed in a way that is not expected."""
+
+    @property
+    def public(self) -> str:
+        """SEC: the server's message names schemas, users and settings."""
+        return self.told
+
+
 EngineError = (psycopg.Error, UnicodeEncodeError, OverflowError)
 """What psycopg raises for statements and their values."""
 
@@ -48,8 +69,8 @@ def build_error(error: BaseException) -> TwinframeError:
     if found is not None:
         return found
     if is_lost(error):
-        return StorageBusy(f"The PostgreSQL server is away: {_read_line(error)}.")
-    return StorageError(f"PostgreSQL failed: {type(error).__name__}: {_read_line(error)}.")
+        return ServerAway(f"The PostgreSQL server is away: {_read_line(error)}.")
+    return ServerFailed(f"PostgreSQL failed: {type(error).__name__}: {_read_line(error)}.")
 
 
 def _build_known(error: BaseException) -> TwinframeError | None:
@@ -68,7 +89,7 @@ def _build_known(error: BaseException) -> TwinframeError | None:
                 "No space is left on the PostgreSQL server; nothing was changed, reads go on."
             )
         case pg.TooManyConnections() | pg.OutOfMemory() | pg.ReadOnlySqlTransaction():
-            return StorageBusy(f"The PostgreSQL server cannot do this now: {_read_line(error)}.")
+            return ServerAway(f"The PostgreSQL server cannot do this now: {_read_line(error)}.")
         case pg.DataCorrupted() | pg.IndexCorrupted():
             return StorageDamaged(
                 f"The PostgreSQL server found damage: {_read_line(error)}. Restore a backup."
