@@ -205,7 +205,7 @@ class StatementRunner:
         first = self._free()
         statements = [*first, (_GUARD, ()), (sql, bindings), (_UNGUARD, ())]
         try:
-            found = self._send(statements, once=True, binary=False)
+            found = self._send(statements, once=False, binary=False)
         except psycopg.Error as error:
             known = translate(error)
             if known is None:

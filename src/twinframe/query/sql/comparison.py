@@ -135,7 +135,7 @@ def _render_native_test(
 ) -> tuple[str | None, ...]:
     """Render the comparison of two values of one class, and checks that they are."""
     sides = [dialect.read(each, kind_class) for each in (left, right)]
-    checks = [dialect.render_check(each, kind_class) for each in (left, right)]
+    checks = [dialect.render_guard(each, kind_class) for each in (left, right)]
     return (f"{sides[0]} {operator} {sides[1]}", *checks)
 
 

@@ -165,6 +165,12 @@ class Dialect(ABC):
         one = len(names) == 1
         return f"{term.tag} = {names[0]}" if one else f"{term.tag} IN ({','.join(names)})"
 
+    def render_guard(self, term: Term, kind_class: int) -> str | None:
+        """Render what a comparison of `read` needs besides: None where `read` gives NULL for values
+        of other classes.
+        """
+        return self.render_check(term, kind_class)
+
     def render_native_check(self, value: str, kind_class: int) -> str:
         """Render whether a native value of several `native` kinds is of `kind_class`."""
         raise NotImplementedError(f"{type(self).__name__} has no native values of several kinds.")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from twinframe.query.algebra import AggregateKind
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import Carry, Dialect, Term, may_fail
 from twinframe.query.sql import kinds as k
+
+_DIRECTION: Final = re.compile(r"(.*?)((?: DESC)?(?: NULLS (?:FIRST|LAST))?)", re.DOTALL)
 
 
 def list_rows(term: Term) -> list[str]:
@@ -17,10 +21,25 @@ def list_rows(term: Term) -> list[str]:
     return [f"{alias}.id"] if column == "document" else []
 
 
+def _carry_once(dialect: Dialect, term: Term, carry: Carry) -> tuple[Term, Carry]:
+    """Carry a value of several kinds itself, not what is computed of it."""
+    if term.tag is None or term.json is None or (column := carry(term.json)) == term.json:
+        return term, carry
+    read = replace(
+        dialect.build_json_term(column, term.kinds), finite=term.finite, assumed=term.assumed
+    )
+    return read, _read_as_it_is
+
+
+def _read_as_it_is(sql: str) -> str:
+    return sql
+
+
 def build_sum(self: Dialect, term: Term, carry: Carry, *, distinct: bool) -> Term:
     """Add as `numeric` if all are integers, else as floats."""
     if distinct and term.kinds & k.FLOAT:
         raise CannotRun("sum(DISTINCT) of floats.")
+    term, carry = _carry_once(self, term, carry)
     word = "DISTINCT " if distinct else ""
     value = carry(self.read_as(term, k.NUMBER, "sum()"))
     whole = f"coalesce(sum({word}{value})::bigint, 0)"
@@ -37,6 +56,7 @@ def build_sum(self: Dialect, term: Term, carry: Carry, *, distinct: bool) -> Ter
 
 def build_average(self: Dialect, term: Term, carry: Carry, *, distinct: bool) -> Term:
     """Average as floats."""
+    term, carry = _carry_once(self, term, carry)
     value = carry(self.read_as(term, k.NUMBER, "avg()"))
     word = "DISTINCT " if distinct else ""
     text = f"avg({word}({value})::double precision)"
@@ -49,17 +69,43 @@ def build_extreme(self: Dialect, term: Term, kind: AggregateKind, carry: Carry) 
     if term.tag is None and known != k.BOOLEAN:
         value = self.read(term, k.STRING) if known == k.STRING else term.value
         return Term(known | k.NULL, f"{kind.value}({carry(value)})", finite=term.finite)
-    down = " DESC" if kind is AggregateKind.MAX else ""
-    keys = [self.read_plain(term)] if term.tag is None else []
-    keys = keys or [self.render_rank(term), *self.list_sort_keys(term)]
-    # NOTE: of equal values, such as 1 and 1.0, the first row has it.
-    order = ", ".join([*(f"{carry(key)}{down}" for key in keys), *map(carry, list_rows(term))])
-    kept = f"FILTER (WHERE {carry(term.value)} IS NOT NULL)"
-    value = carry(term.value if term.tag is None else self.render_json(term))
-    first = f"((array_agg({value} ORDER BY {order}) {kept})[1])"
     if term.tag is None:
-        return Term(known | k.NULL, first, finite=term.finite)
-    return replace(self.build_json_term(first, known | k.NULL), finite=term.finite, assumed=True)
+        name = "bool_or" if kind is AggregateKind.MAX else "bool_and"
+        return Term(known | k.NULL, f"{name}({carry(term.value)})")
+    return _build_mixed_extreme(self, term, kind, carry)
+
+
+def _build_mixed_extreme(dialect: Dialect, term: Term, kind: AggregateKind, carry: Carry) -> Term:
+    """Take the extreme of each type, and of these the last or first in Cypher's order.
+
+    A trap where it is both an integer and a float.
+    """
+    term, carry = _carry_once(dialect, term, carry)
+    name, number = kind.value, dialect.read(term, k.NUMBER)
+    trap = dialect.render_trap("an order of lists or maps", k.STRING)
+    text = (
+        f"CASE jsonb_typeof({term.json}) WHEN 'string' THEN '5' || {term.value}"
+        f" WHEN 'boolean' THEN '6' || {term.value}"
+        f" WHEN 'array' THEN {trap} WHEN 'object' THEN {trap} END"
+    )
+    texts = f'{name}(({carry(text)}) COLLATE "C")'
+    texts = (
+        f"CASE left({texts}, 1) WHEN '5' THEN to_jsonb(substr({texts}, 2))"
+        f" WHEN '6' THEN substr({texts}, 2)::jsonb END"
+    )
+    numbers = f"{name}({carry(number)})"
+    if term.kinds & k.NUMBER == k.NUMBER:
+        form = carry(f"scale({number}) > 0")
+        floats, wholes = (f"{numbers} FILTER (WHERE {test})" for test in (form, f"NOT ({form})"))
+        same = dialect.render_trap("an extreme that is an integer and a float", k.NUMBER)
+        either = "greatest" if kind is AggregateKind.MAX else "least"
+        numbers = f"CASE WHEN {floats} = {wholes} THEN {same} ELSE {either}({floats}, {wholes}) END"
+    found = [texts, f"to_jsonb({numbers})"]
+    if kind is AggregateKind.MAX:
+        found.reverse()
+    json = f"coalesce({', '.join(found)})"
+    kinds = term.kinds & (k.NUMBER | k.STRING | k.BOOLEAN) | k.NULL
+    return replace(dialect.build_json_term(json, kinds), finite=term.finite, assumed=True)
 
 
 def compile_deviation(
@@ -106,7 +152,8 @@ def compile_collect(
         raise CannotRun("collect() of lists or maps of nodes or relationships.")
     if distinct and term.kinds & k.PATH:
         raise CannotRun("collect(DISTINCT) of paths.")
-    order = f" ORDER BY {', '.join(order_by)}" if order_by else ""
+    order = f" ORDER BY {', '.join(_carry_order(each, carry) for each in order_by)}"
+    order = order if order_by else ""
     kept = f" FILTER (WHERE {carry(term.value)} IS NOT NULL)" if term.kinds & k.NULL else ""
     item = term.value if term.kinds & k.ENTITIES else self.render_item(term)
     values = f"coalesce(jsonb_agg({carry(item)}{order}){kept}, '[]')"
@@ -114,3 +161,9 @@ def compile_collect(
         values = f"twinframe_distinct({values})"
     elements = term.kinds & ~k.NULL
     return Term(k.LIST, values, elements=elements or k.NULL, assumed=may_fail(term))
+
+
+def _carry_order(key: str, carry: Carry) -> str:
+    """Carry the expression of an ORDER BY key."""
+    expression, word = _DIRECTION.fullmatch(key).groups()  # type: ignore[union-attr]  # of any text
+    return f"{carry(expression)}{word}"

@@ -174,10 +174,10 @@ class PostgresDialect(Dialect):
         if not term.kinds & kind_class or check is None:
             raise CannotRun(f"{reason.capitalize()} over a {k.render_kinds(term.kinds)}.")
         trap = self.render_trap(f"{reason} over another type", kind_class)
-        return (
-            f"(CASE WHEN {check} THEN {self.read(term, kind_class)}"
-            f" WHEN {term.value} IS NOT NULL THEN {trap} END)"
-        )
+        value = self.read(term, kind_class)
+        if term.tag is not None and kind_class in (k.NUMBER, k.BOOLEAN):
+            value = f"{term.json}::{TYPES[kind_class]}"
+        return f"(CASE WHEN {check} THEN {value} WHEN {term.value} IS NOT NULL THEN {trap} END)"
 
     def render_check(self, term: Term, kind_class: int) -> str | None:
         """Test the type of `jsonb`."""
@@ -187,6 +187,21 @@ class PostgresDialect(Dialect):
         if not term.kinds & ~(kind_class | k.NULL):
             return None
         return f"jsonb_typeof({term.json}) = '{name}'"
+
+    def render_guard(self, term: Term, kind_class: int) -> str | None:
+        """Test the type of a text alone: any value can be read as one."""
+        if term.tag is not None and kind_class in (k.NUMBER, k.BOOLEAN):
+            return None
+        return self.render_check(term, kind_class)
+
+    def render_rank(self, term: Term) -> str:
+        """Render a text of the rank and, of a string or boolean, the value."""
+        trap = self.render_trap("an order of lists or maps", k.STRING)
+        return (
+            f"(CASE jsonb_typeof({term.json}) WHEN 'number' THEN '7'"
+            f" WHEN 'string' THEN '5' || {term.value} WHEN 'boolean' THEN '6' || {term.value}"
+            f""" WHEN 'array' THEN {trap} WHEN 'object' THEN {trap} ELSE '9' END COLLATE "C")"""
+        )
 
     def render_json(self, term: Term) -> str:
         """Convert a native value to `jsonb`."""
@@ -280,10 +295,8 @@ class PostgresDialect(Dialect):
     # --- orders ---------------------------------------------------------------------------------
 
     def list_sort_keys(self, term: Term) -> Sequence[str]:
-        """A key for each class: within one rank all others are NULL, or equal."""
-        is_text = f"jsonb_typeof({term.json}) = 'string'"
-        text = f"(CASE WHEN {is_text} THEN {self.read(term, k.STRING)} END)"
-        return (text, self.read(term, k.BOOLEAN), self.read(term, k.NUMBER))
+        """The number: of other values the rank is all."""
+        return (self.read(term, k.NUMBER),)
 
     # --- texts and sets of row ids --------------------------------------------------------------
 

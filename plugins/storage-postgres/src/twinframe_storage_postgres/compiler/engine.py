@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import orjson
 import psycopg
+from psycopg.types.numeric import Int8
 
 from twinframe.errors import TwinframeError
 from twinframe.model.values import Value
@@ -89,6 +90,8 @@ def _bind(value: SqlValue, *, is_json: bool) -> SqlValue:
             if "\1" in value:
                 raise CannotRun("A parameter with U+0001.")
             return value.replace("\0", "\1")
+        case int():
+            return Int8(value)  # NOTE: psycopg's type of an integer depends on its value
         case float() if math.isinf(value):
             raise CannotRun("A parameter that is infinite.")
         case _:
@@ -108,6 +111,10 @@ class PostgresQuery(CompiledQuery):
             raise CannotRun("A document of something that is no node or relationship.")
         self._columns = build_columns(query, select, _EXTENSIONS)
         self._bodies = tuple(map(build_json_column, terms))
+        self._is_one_document = [term.kinds for term in terms] in (
+            [k.NODE],
+            [k.RELATIONSHIP],
+        ) and query.shape is not ResultShape.DOCUMENT
         self._reads_labels = any(column.reads_labels for column in self._bodies)
         self._heads = [orjson.dumps(name) + b":" for name in query.columns]
         self._page = select.page or Page()
@@ -135,7 +142,13 @@ class PostgresQuery(CompiledQuery):
         self._bind_page(bindings, skip, limit)
         bindings["page_after"] = 0 if after is None else int(after)
         labels = scans.read_label_sets() if self._reads_labels else {}
-        for row in self._json.run(scans, bindings):
+        rows = self._json.run(scans, bindings)
+        if self._is_one_document:
+            # PERF: three times as fast as the parts of a row.
+            head, tail = self._heads[0].decode(), "}"
+            yield from ((f"{{{head}{row[0]}{tail}".encode(), row[1]) for row in rows)
+            return
+        for row in rows:
             yield self._render(row, labels), row[-1]
 
     def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:

@@ -46,6 +46,9 @@ def compile_arithmetic(left: Term, operator: str, right: Term) -> Term:
         a, b = (read_float(each, "the operator ^") for each in sides)
         return Term(k.FLOAT | _nullable(sides), f"power({a}, {b})", assumed=True)
     if operator == "+" and any(not each.kinds & ~(k.LIST | k.NULL) for each in sides):
+        lists = [bool(each.kinds & k.LIST) for each in sides]
+        if all(lists) and any(each.kinds & ~(k.LIST | k.NULL) for each in sides):
+            return _call_compute(left, "+", right, k.LIST | _nullable(sides))
         return compile_concatenation(left, right)
     if operator == "+" and (left.kinds | right.kinds) & (k.STRING | k.LIST):
         return _compile_mixed(left, right)

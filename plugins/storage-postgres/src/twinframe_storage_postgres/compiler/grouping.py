@@ -16,15 +16,21 @@ from twinframe_storage_postgres.compiler.dialect import DIALECT
 
 _LOOKUP: Final = re.compile(r"SELECT id FROM (\w+) WHERE (\w+) = \{\}")
 """A query that finds a row id: the value in the group is what it was found by."""
+_COUNTS: Final = (AggregateKind.COUNT, AggregateKind.COUNT_ROWS)
 
 
 def open_groups(select: Select, keys: Iterable[Term], calls: Sequence[AggregateCall]) -> Groups:
     """Group in the SELECT itself, where PostgreSQL knows the keys again."""
-    is_ordered = select.order_by and any(call.kind is AggregateKind.COLLECT for call in calls)
+    if not select.order_by and any(call.kind is AggregateKind.COLLECT for call in calls):
+        # NOTE: a list is the same in each run, however the server reads the rows.
+        select.order_by = list(select.scanned.values())
+    has_values = any(call.kind not in _COUNTS for call in calls)
     # NOTE: PostgreSQL does not know an expression again that has a subquery.
-    if is_ordered or not any("SELECT" in term.value and term.lookup is None for term in keys):
-        return _KeyedGroups(select)
-    return _CarriedGroups(select)
+    if has_values or any(
+        term.tag is not None or ("SELECT" in term.value and term.lookup is None) for term in keys
+    ):
+        return _CarriedGroups(select)
+    return _KeyedGroups(select)
 
 
 class _KeyedGroups:
@@ -71,7 +77,7 @@ class _CarriedGroups:
         outer.scope |= aggregates
         outer.ctes, self._select.ctes = self._select.ctes, []
         self._select.order_by = []
-        columns = [f"{sql} AS a{i}" for i, sql in enumerate(self._columns)]
+        columns = [f"{sql} AS a{i}" for i, sql in enumerate(self._columns)] or ["1"]
         outer.join(f"({self._select.render(columns)}) AS {self._alias}")
         return outer.build_wrapped()
 
@@ -89,8 +95,9 @@ def _read_key(term: Term, key: str) -> Term:
     )
     if mixed and not (nested and term.elements & k.ENTITIES):
         trap = DIALECT.render_trap("a group of integers and floats")
-        form = f"twinframe_form({key})"
-        key = f"(CASE WHEN min({form}) IS DISTINCT FROM max({form}) THEN {trap} ELSE {key} END)"
+        forms = f"bit_or(twinframe_form({key}))"
+        test = f"{forms} = 3 OR {forms} >= 4 AND count(*) > 1"
+        key = f"(CASE WHEN {test} THEN {trap} ELSE {key} END)"
     if term.tag is None or term.json is None:
         return replace(term, value=key, items=None, entries=None, assumed=True)
     return replace(DIALECT.build_json_term(key, term.kinds), finite=term.finite, assumed=True)

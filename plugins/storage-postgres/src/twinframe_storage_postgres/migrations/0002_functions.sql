@@ -6,7 +6,7 @@
 -- Fails with `message`; `sample` is a NULL of the type that the expression around it needs. Volatile,
 -- so that it is not computed before a branch of CASE is taken.
 CREATE FUNCTION twinframe_trap(message text, sample anyelement) RETURNS anyelement
-LANGUAGE plpgsql VOLATILE AS $$ BEGIN RAISE EXCEPTION USING MESSAGE = message; END $$;
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION USING MESSAGE = message; END $$;
 
 -- The name of a JSON value's type, numbers told apart by their spelling.
 CREATE FUNCTION twinframe_type(value jsonb) RETURNS text
@@ -45,14 +45,15 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   END)
 $$;
 
--- What tells equivalent values apart that are not the same, such as 1 and 1.0.
-CREATE FUNCTION twinframe_form(value jsonb) RETURNS text
+-- What tells equivalent values apart that may not be the same, such as 1 and 1.0: 1 of an integer, 2
+-- of a float, 4 of a list or map that has numbers.
+CREATE FUNCTION twinframe_form(value jsonb) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE jsonb_typeof(value)
-    WHEN 'number' THEN scale(value::numeric)::text
-    WHEN 'array' THEN value::text
-    WHEN 'object' THEN value::text
-  END COLLATE "C"
+    WHEN 'number' THEN CASE WHEN scale(value::numeric) > 0 THEN 2 ELSE 1 END
+    WHEN 'array' THEN CASE WHEN value @? '$.** ? (@.type() == "number")' THEN 4 END
+    WHEN 'object' THEN CASE WHEN value @? '$.** ? (@.type() == "number")' THEN 4 END
+  END
 $$;
 
 -- `a = b` of any values, in three-valued logic.
