@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from time import monotonic
 from typing import Any, Final
 
 import psycopg
 import pytest
 
 from tests.postgres.server import share_server
+from tests.waiting import PATIENCE
 from twinframe.errors import ConfigurationError, InvalidArgument, StorageBusy, StorageError
 from twinframe.storage.control import ControlTransaction, RecordKind
 from twinframe.testing.contracts.control_base import (
@@ -210,6 +212,35 @@ def test_a_store_that_is_not_open_says_so(make_control: MakeStore) -> None:
     assert "not open" in str(outcome.error)
     with pytest.raises(StorageError):
         store.session()
+
+
+# --- waking -------------------------------------------------------------------------------------
+
+
+def test_a_write_wakes_those_who_wait_for_its_topic_in_other_processes(
+    control: PostgresControlStore, make_control: MakeStore
+) -> None:
+    other = make_control()
+    other.open(KINDS)
+    other.wait_for_wake("one", PATIENCE)  # it listens from here on
+    control.write([lambda found: (found.wake("two"), found.insert(build_thing("a")))])
+    other.wait_for_wake("one", 0.1)  # another topic
+
+    def wake(transaction: ControlTransaction) -> None:
+        transaction.wake("one")
+        transaction.insert(build_thing("b"))
+
+    began = monotonic()
+    run(control, wake)
+    other.wait_for_wake("one", PATIENCE)
+    control.wake("one")
+    other.wait_for_wake("one", PATIENCE)
+    end_connections(control)
+    other.wait_for_wake("one", 0.1)  # it waits, and listens again
+    other.wait_for_wake("one", PATIENCE)
+    control.wake("one")
+    other.wait_for_wake("one", PATIENCE)
+    assert monotonic() - began < PATIENCE
 
 
 # --- tables -------------------------------------------------------------------------------------

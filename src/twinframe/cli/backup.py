@@ -51,13 +51,13 @@ def backup(
     if not graph and (as_list or target is None):
         raise click.UsageError("Name the hosted GRAPH, or say with --to where the backup goes.")
     if as_list:
-        catalog = build_catalog(installation.settings)
+        catalog = build_catalog(installation)
         _write_list(catalog, find_entry(catalog, graph))
     elif target is not None:
         _write_copy(installation, graph, target, history=history)
         click.echo(f"Backed up in {target}.")
     else:
-        catalog = build_catalog(installation.settings)
+        catalog = build_catalog(installation)
         made = make_backup(installation, catalog, find_entry(catalog, graph), history=history)
         click.echo(f"Backed up in {made}.")
 
@@ -87,7 +87,7 @@ def _write_copy(installation: Installation, graph: str, target: Path, *, history
             raise InvalidArgument(f"{path} is there already; it is not overwritten.")
     name = ""
     if graph:
-        name = find_entry(build_catalog(installation.settings), graph).store
+        name = find_entry(build_catalog(installation), graph).store
     store = installation.build_store(name)
     backups = require_backups(store, installation)
     store.open()
@@ -110,4 +110,4 @@ def find_store(installation: Installation, graph: str) -> str:
 
     Raises `InvalidArgument` for a graph that is not hosted here.
     """
-    return find_entry(build_catalog(installation.settings), graph).store if graph else ""
+    return find_entry(build_catalog(installation), graph).store if graph else ""

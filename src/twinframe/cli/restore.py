@@ -35,7 +35,7 @@ def restore(graph: str, backup: str, config: Path | None) -> None:
         click.echo(f"The graph {installation.settings.storage.graph!r} is restored.")
         _write_note(note)
         return
-    catalog = build_catalog(installation.settings)
+    catalog = build_catalog(installation)
     find_entry(catalog, graph)
     before, note = backups.restore_backup(installation, catalog, graph, backup)
     click.echo(f"The graph {graph!r} is restored from {backup}.")

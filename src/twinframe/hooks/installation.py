@@ -161,6 +161,27 @@ class Installation:
         section = self._read_section(plugin)
         return plugin.build(hook, ControlStore, settings=section, name=CONTROL_NAME)  # type: ignore[type-abstract]  # only for isinstance
 
+    def build_catalog_store(self) -> ControlStore | None:
+        """Build the store of the catalog of hosted graphs; None where files keep it.
+
+        Raises `PluginError` for a storage plugin that keeps no records but is asked to.
+        """
+        plugin = self.load_storage()
+        hook = "twinframe_control_store"
+        has_records = self.manager.parse_hookimpl_opts(plugin.module, hook) is not None
+        match self.settings.hosting.catalog:
+            case "directory":
+                return None
+            case "auto" if not has_records or not self.build_store().traits.distributed:
+                return None
+            case "database" if not has_records:
+                raise PluginError(
+                    f"Hosting__Catalog=database: {plugin.info.owner} keeps graphs, but no records. "
+                    "Choose Hosting__Catalog=directory, or another Storage__Provider."
+                )
+        section = self._read_section(plugin)
+        return plugin.build(hook, ControlStore, settings=section, name=CONTROL_NAME)  # type: ignore[type-abstract]  # only for isinstance
+
     def build_permission_provider(self, resource: str = "") -> PermissionProvider | None:
         """Build the chosen permission provider, None when authorization is off. Raises
         `PluginError`.

@@ -67,8 +67,9 @@ class ControlService:
         )
         self._provisioner: Provisioner | None = None
         self._billing: BillingRounds | None = None
+        self._host: LocalGraphHost | None = None
         if provision:
-            host = LocalGraphHost(installation)
+            host = self._host = LocalGraphHost(installation)
             self._billing = BillingRounds(self._runner, settings, host)
             self._provisioner = Provisioner(
                 self._runner,
@@ -100,6 +101,8 @@ class ControlService:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._runner.close()
         self._store.close()
+        if self._host is not None:
+            await asyncio.to_thread(self._host.close)
 
     async def wait(self) -> None:
         """Wait until a background task has ended, which it should not."""

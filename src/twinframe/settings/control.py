@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -148,8 +148,13 @@ class HostingSettings(Section):
     directory: str = Field(
         default="var/hosting",
         min_length=1,
-        description="Directory through which the provisioner and the service of a machine agree "
-        "on what is served.",
+        description="Directory of the files that a machine keeps of hosted graphs.",
+    )
+    catalog: Literal["auto", "directory", "database"] = Field(
+        default="auto",
+        description="Where the provisioner and the services agree on what is served. `directory`: "
+        "in the directory, for one machine. `database`: in the database of the graphs, for any "
+        "number of machines. `auto`: in the database where the storage is one for all machines.",
     )
     domain: str = Field(
         default="",

@@ -208,7 +208,7 @@ class StoreTraits:
     `largest_batch`: the most writes of one `write` call that gain from being committed together.
     `shared`: whether several processes that open the graph see the same one; a store of one process
     is served by one worker only. `followed`: whether projections of the graph may follow it: to
-    list changes by position and to read all entities takes little time and memory.
+    list changes by position and to read all entities is cheap. `distributed`: machines share it.
     """
 
     point_reads: Placement
@@ -216,6 +216,7 @@ class StoreTraits:
     shared: bool = True
     point_read_threads: int = 8
     followed: bool = False
+    distributed: bool = False
 
 
 # --- reading ---------------------------------------------------------------------------------

@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 import enum
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, TypeAlias, TypeVar
 
 from twinframe.errors import Conflict
@@ -181,6 +183,12 @@ class ControlTransaction(ControlSession):
     def delete(self, kind: str, record_id: str, version: int | None = None) -> bool:
         """Delete a record; return whether it existed. With another `version`: `RecordConflict`."""
 
+    def wake(self, topic: str) -> None:
+        """Wake those who wait for this topic, in all processes, when the write is committed.
+
+        A store that cannot does nothing: they wait for their time.
+        """
+
 
 ControlWriteFunction = Callable[[ControlTransaction], T]
 """A unit of writing. It may run more than once; it has no effect except through its argument."""
@@ -218,6 +226,25 @@ class ControlStore(ABC):
         Write functions of all processes run one after another: what one reads stays true until it
         ends.
         """
+
+    def wait_for_wake(self, topic: str, timeout: float) -> None:
+        """Return when a write or `wake` has woken this topic, at the latest after these seconds.
+
+        It may return sooner. One thread waits at a time. A store that hears nothing of other
+        processes waits for the whole time, or for its own `wake`.
+        """
+        del topic
+        self._woken.wait(timeout)
+        self._woken.clear()
+
+    def wake(self, topic: str) -> None:
+        """Wake those who wait for this topic in this process."""
+        del topic
+        self._woken.set()
+
+    @cached_property
+    def _woken(self) -> threading.Event:
+        return threading.Event()
 
     @abstractmethod
     def verify(self) -> Sequence[str]:

@@ -207,6 +207,11 @@ class PostgresControlTransaction(PostgresControlSession, ControlTransaction):
         self._depth = 1  # a snapshot inside is the transaction itself
         self.version = version
         self.changes = False
+        self.woken: set[str] = set()
+
+    def wake(self, topic: str) -> None:
+        """Notify with the commit."""
+        self.woken.add(topic)
 
     def insert(self, record: Record) -> Record:
         """Store a new record."""

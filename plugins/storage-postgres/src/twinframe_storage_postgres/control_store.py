@@ -36,6 +36,7 @@ from twinframe_storage_postgres.control_tables import (
     find_missing,
     has_control,
     holds_tables,
+    render_name,
     write_tables,
 )
 from twinframe_storage_postgres.errors import build_error, is_lost, is_repeatable
@@ -81,6 +82,7 @@ class PostgresControlStore(ControlStore):
         )
         self._writing = threading.Lock()
         self._writer: Connection | None = None
+        self._listener: Connection | None = None
         self._connections: Connections | None = None
 
     def open(self, kinds: Sequence[RecordKind]) -> None:
@@ -104,6 +106,7 @@ class PostgresControlStore(ControlStore):
         """Close all connections."""
         with self._writing:
             self._drop_writer()
+            self._drop_listener()
         connections, self._connections = self._connections, None
         if connections is not None:
             release_connections(connections)
@@ -121,6 +124,34 @@ class PostgresControlStore(ControlStore):
                 return self._repeat(lambda: self._write(functions))
             except TwinframeError as error:
                 return [Outcome(error=error)] * len(functions)
+
+    def wait_for_wake(self, topic: str, timeout: float) -> None:
+        """Listen, over a connection of its own; behind a pooler wait for the whole time."""
+        if self.settings.pooler:
+            super().wait_for_wake(topic, timeout)
+            return
+        try:
+            listener = self._listener
+            if listener is None:
+                listener = self._listener = self._connect()
+                listener.execute(f"LISTEN {render_name(self._schema.name)}")
+                return  # a change may have been made before
+            for found in listener.notifies(timeout=timeout):
+                if found.payload == topic:
+                    return
+        except (psycopg.Error, TwinframeError):
+            self._drop_listener()
+            super().wait_for_wake(topic, timeout)
+
+    def wake(self, topic: str) -> None:
+        """Notify all who listen."""
+        super().wake(topic)
+        with suppress(psycopg.Error, TwinframeError):
+            self._get_connections().run(
+                lambda connection: connection.execute(
+                    "SELECT pg_notify(%s, %s)", (self._schema.name, topic)
+                )
+            )
 
     def verify(self) -> Sequence[str]:
         """Compare the tables with the declarations, and check all records."""
@@ -181,6 +212,8 @@ class PostgresControlStore(ControlStore):
             if all(outcome.error is not None for outcome in outcomes) or not view.changes:
                 connection.execute("ROLLBACK")
                 return outcomes
+            for topic in view.woken:
+                connection.execute("SELECT pg_notify(%s, %s)", (self._schema.name, topic))
             return self._commit(connection, view.version, outcomes)
 
     def _run(
@@ -290,6 +323,11 @@ class PostgresControlStore(ControlStore):
         if self._writer is not None:
             self._writer.close()
         self._writer = None
+
+    def _drop_listener(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        self._listener = None
 
     def _get_connections(self) -> Connections:
         if self._connections is None:

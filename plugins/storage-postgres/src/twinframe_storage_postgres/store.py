@@ -45,7 +45,11 @@ class PostgresGraphStore(GraphStore):
     """The graph named `graph`, shared by any number of processes on any number of machines."""
 
     traits = StoreTraits(
-        point_reads=Placement.POOL, largest_batch=128, point_read_threads=8, followed=True
+        point_reads=Placement.POOL,
+        largest_batch=128,
+        point_read_threads=8,
+        followed=True,
+        distributed=True,
     )
 
     def __init__(self, settings: PostgresSettings, graph: str) -> None:

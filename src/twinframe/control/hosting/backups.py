@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntry
+from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntry, open_kept
 from twinframe.errors import ConfigurationError, InvalidArgument, StorageError
 from twinframe.errors.nearest import render_hint
 from twinframe.hooks.installation import Installation
@@ -41,10 +41,8 @@ def make_backup(
     """
     store = installation.build_store(entry.store)
     backups = require_backups(store, installation)
-    with catalog.keeping(entry) as served:
-        if not served:
-            raise InvalidArgument(f"The graph {entry.resource_id} is served no more.")
-        store.open()
+    if not open_kept(catalog, entry, store):
+        raise InvalidArgument(f"The graph {entry.resource_id} is served no more.")
     try:
         folder = catalog.build_directory(entry.resource_id, entry.incarnation) / "backups"
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,43 +1,33 @@
-"""The catalog of hosted graphs on one machine, as files: which graphs exist, and which are served
-at which address.
+"""The catalog of hosted graphs: which graphs exist, and which are served at which address.
 
-A provisioner writes it, graph servers read it at each request.
-
-`graphs/<id>.<incarnation>/` is a graph's own directory: its record, its audit log,
-statistics and backups. It is created before the graph's data and removed after them, so no data
-exist in the storage without a record here. `served/<id>.json` defines what answers at an address.
+A provisioner writes it, graph servers read it at each request. `catalog_files` keeps it for one
+machine, `catalog_records` for any number of them.
 """
 
 from __future__ import annotations
 
 import enum
-import hashlib
-import logging
-import os
 import re
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeAlias
 
 import orjson
 
-from twinframe.errors import Conflict, InvalidArgument, StorageBusy, StorageDamaged, StorageError
+from twinframe.errors import Conflict, InvalidArgument, StorageDamaged
 from twinframe.model.ids import is_resource_id
-from twinframe.runtime.files import DRAFT, rename_durably, sync, write_durably
-from twinframe.runtime.locks import hold_lock
+from twinframe.storage.base import GraphStore
 
 FORMAT: Final = 1
+_REMOVE_WAIT: Final = 5.0
 
-_log = logging.getLogger(__name__)
+WindowCounts: TypeAlias = dict[int, tuple[int, int]]
+"""The start of the present window, and the operations counted in it, by its seconds."""
 
 _INCARNATION: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
-_RECORD: Final = "graph.json"
-_GONE: Final = ".gone"
-_STRIPES: Final = 256
-_LOCK_WAIT: Final = 30.0
 
 
 class FenceLost(Conflict):
@@ -91,164 +81,25 @@ class CatalogEntry:
         return self.incarnation, self.store, self.generation, self.availability
 
 
-class Catalog:
-    """The catalog in `directory`, which all processes of a machine share.
+class OpenMark(Protocol):
+    """The mark of one graph that a worker has open. Several may hold it."""
 
-    Changes are complete or not made at all, on stable storage when they return, and seen by every
-    `find` that starts later.
+    def close(self, *, has_work: bool) -> None:
+        """Release the mark. Without work the last holder removes it."""
+
+
+class CatalogChange(ABC):
+    """One graph in a change. `record` is None if it has no data.
+
+    Each method raises `FenceLost`, and changes nothing, after a newer attempt has been made.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._served = directory / "served"
-        self._graphs = directory / "graphs"
-        self._locks = directory / "locks"
-        self._known: dict[str, tuple[tuple[int, int], CatalogEntry]] = {}
-
-    def prepare(self) -> None:
-        """Create the directories. Raises `StorageError` when that fails."""
-        try:
-            for folder in (self._served, self._graphs, self._locks):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(
-                f"Hosting__Directory: {error.filename}: {error.strerror}."
-            ) from error
-
-    def find(self, resource_id: str) -> CatalogEntry | None:
-        """Return what is served under this id now; any text is allowed.
-
-        PERF: one `stat` of a file, which is read when it has changed.
-        """
-        # SEC: the id comes from clients and becomes a path.
-        if not is_resource_id(resource_id):
-            return None
-        path = f"{self._served}/{resource_id}.json"
-        try:
-            state = os.stat(path)  # noqa: PTH116  (PERF: half the time of a Path's)
-            seen = state.st_ino, state.st_mtime_ns
-            known = self._known.get(resource_id)
-            if known is not None and known[0] == seen:
-                return known[1]
-            entry = _parse_entry(Path(path).read_bytes(), path)
-        except FileNotFoundError:
-            self._known.pop(resource_id, None)
-            return None
-        # NOTE: read after `stat`, so a change in between is noticed at the next call.
-        self._known[resource_id] = seen, entry
-        return entry
-
-    def list_served(self) -> list[CatalogEntry]:
-        """List everything that has an address, by id."""
-        if not self._served.is_dir():
-            return []
-        found = []
-        for name in sorted(path.stem for path in self._served.glob("*.json")):
-            try:
-                entry = self.find(name)
-            except StorageDamaged as error:
-                _log.warning("%s", error.message)  # the others are not affected
-            else:
-                found += [] if entry is None else [entry]
-        return found
-
-    def list_records(self) -> list[tuple[str, str]]:
-        """Return id and incarnation of every graph that has anything stored."""
-        if not self._graphs.is_dir():
-            return []
-        names = [path.name.removesuffix(_GONE) for path in self._graphs.iterdir() if path.is_dir()]
-        pairs = {tuple(name.split(".", 1)) for name in names if "." in name}
-        return sorted((pair[0], pair[1]) for pair in pairs)
-
-    def build_directory(self, resource_id: str, incarnation: str) -> Path:
-        """Return the directory of a graph. Raises `InvalidArgument` for an impossible name."""
-        if not is_resource_id(resource_id) or not _INCARNATION.fullmatch(incarnation):
-            raise InvalidArgument(f"{resource_id!r} of {incarnation!r} cannot name a hosted graph.")
-        return self._graphs / f"{resource_id}.{incarnation}"
-
-    @contextmanager
-    def changing(self, resource_id: str, incarnation: str, fence: int) -> Iterator[CatalogChange]:
-        """Lock this id against all other processes.
-
-        Raises `FenceLost` after a call with a higher fence, `StorageBusy` when another process
-        holds it for long.
-        """
-        directory = self.build_directory(resource_id, incarnation)
-        self.prepare()
-        with self._hold(resource_id):
-            path = directory / _RECORD
-            record = _read_entry(path)
-            if record is not None and fence < record.fence:
-                raise FenceLost(
-                    f"The graph {resource_id} is in the hands of attempt {record.fence}; attempt "
-                    f"{fence} comes too late."
-                )
-            if record is not None and fence > record.fence:
-                record = replace(record, fence=fence)
-                _write_entry(path, record)
-            served = self._served / f"{resource_id}.json"
-            yield CatalogChange(directory, served, record, _read_entry(served))
-
-    @contextmanager
-    def changing_served(self, resource_id: str) -> Iterator[CatalogChange]:
-        """Like `changing`, for an operator: with the served graph and its present fence.
-
-        Raises `InvalidArgument` when nothing is served under this id.
-        """
-        found = self.find(resource_id)
-        if found is None:
-            raise InvalidArgument(f"No graph {resource_id!r} is served here.")
-        record = _read_entry(self.build_directory(resource_id, found.incarnation) / _RECORD)
-        fence = found.fence if record is None else record.fence
-        with self.changing(resource_id, found.incarnation, fence) as change:
-            yield change
-
-    def tidy(self) -> None:
-        """Remove what processes left that ended in the middle of a change.
-
-        Removes unfinished files, and directories whose removal had begun. Graphs with a record are
-        kept for their provisioner to finish.
-        """
-        self.prepare()
-        for path in [*self._served.glob(f"*{DRAFT}"), *self._graphs.glob(f"*/{_RECORD}{DRAFT}")]:
-            resource_id = _read_owner(path, self._served)
-            with self._hold(resource_id):  # it is not being written
-                path.unlink(missing_ok=True)
-        for directory in self._graphs.iterdir():
-            if _is_left_over(directory):
-                with self._hold(directory.name.split(".", 1)[0]):
-                    if _is_left_over(directory):  # and it is not just about to be recorded
-                        shutil.rmtree(directory, ignore_errors=True)
-
-    @contextmanager
-    def keeping(self, entry: CatalogEntry) -> Iterator[bool]:
-        """Yield whether the entry is still served, and keep it unchanged inside.
-
-        A store must be opened in here: opening it just after its removal would create it again
-        without an owner.
-        """
-        with self._hold(entry.resource_id, shared=True):
-            found = self.find(entry.resource_id)
-            yield found is not None and found.identity == entry.identity
-
-    @contextmanager
-    def _hold(self, resource_id: str, *, shared: bool = False) -> Iterator[None]:
-        # NOTE: a fixed number of lock files, as a locked file must not be removed.
-        digest = hashlib.blake2s(resource_id.encode(), digest_size=2).digest()
-        path = self._locks / f"{int.from_bytes(digest, 'big') % _STRIPES:03d}.lock"
-        with hold_lock(path, _LOCK_WAIT, shared=shared) as lock:
-            if lock is None:
-                raise StorageBusy(f"The hosted graph {resource_id} is being changed; try again.")
-            yield
-
-
-@dataclass(slots=True)
-class CatalogChange:
-    """One graph, locked for changes. `record` is None if it has no data."""
-
-    directory: Path
-    _address: Path
-    record: CatalogEntry | None
-    served: CatalogEntry | None
+    def __init__(
+        self, directory: Path, record: CatalogEntry | None, served: CatalogEntry | None
+    ) -> None:
+        self.directory = directory
+        self.record = record
+        self.served = served
 
     @property
     def serves_this(self) -> bool:
@@ -257,61 +108,160 @@ class CatalogChange:
             return False
         return f"{self.served.resource_id}.{self.served.incarnation}" == self.directory.name
 
+    @abstractmethod
     def begin(self, entry: CatalogEntry) -> None:
         """Record the graph, before any of its data are created."""
-        self.directory.mkdir(mode=0o700, exist_ok=True)
-        _write_entry(self.directory / _RECORD, entry)
-        sync(self.directory.parent)
-        self.record = entry
 
+    @abstractmethod
     def serve(self, entry: CatalogEntry) -> None:
         """Serve it at its address.
 
         Raises `StorageBusy` while that belongs to another incarnation.
         """
-        if self.served is not None and not self.serves_this:
-            raise StorageBusy(
-                f"The address of {entry.resource_id} still belongs to {self.served.incarnation}."
-            )
-        _write_entry(self.directory / _RECORD, entry)
-        _write_entry(self._address, entry)
-        self.record = self.served = entry
 
+    @abstractmethod
     def withdraw(self) -> None:
         """Withdraw the address, if it belongs to this graph."""
-        if self.serves_this:
-            self._address.unlink(missing_ok=True)
-            sync(self._address.parent)
-            self.served = None
 
+    @abstractmethod
     def forget(self) -> None:
         """Remove the record and everything next to it, after the data are removed."""
-        # A process that was killed in `serve` may have left it.
-        self._address.with_name(self._address.name + DRAFT).unlink(missing_ok=True)
-        gone = self.directory.with_name(self.directory.name + _GONE)
-        shutil.rmtree(gone, ignore_errors=True)
-        if self.directory.exists():
-            rename_durably(self.directory, gone)
-            shutil.rmtree(gone, ignore_errors=True)
-        self.record = None
+
+    def check(self) -> None:  # noqa: B027  (a change under a lock has nothing to check)
+        """Raise `FenceLost` if the graph was forgotten or a newer attempt was made."""
+
+    def is_used(self) -> bool:
+        """Return whether a server has the graph open, as far as the store does not know itself."""
+        return False
 
 
-def _write_entry(path: Path, entry: CatalogEntry) -> None:
-    document = {"format": FORMAT, **asdict(entry)}
+class Catalog(ABC):
+    """All hosted graphs of an installation.
+
+    Changes are complete or not made at all, and on stable storage when they return.
+    `directory` is where this machine keeps the files of graphs.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._graphs = directory / "graphs"
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Create what is missing. Raises `StorageError` when that fails."""
+
+    def start(self) -> None:  # noqa: B027  (files need nothing)
+        """Begin to follow the changes of others: this process serves graphs."""
+
+    def close(self) -> None:  # noqa: B027  (files need nothing)
+        """Release everything."""
+
+    @abstractmethod
+    def find(self, resource_id: str) -> CatalogEntry | None:
+        """Return what is served under this id now; any text is allowed. It takes microseconds.
+
+        The same object is returned until it changes.
+        """
+
+    @abstractmethod
+    def list_served(self) -> list[CatalogEntry]:
+        """List everything that has an address, by id."""
+
+    @abstractmethod
+    def list_records(self) -> list[tuple[str, str]]:
+        """Return id and incarnation of every graph that has anything stored."""
+
+    @abstractmethod
+    def changing(
+        self, resource_id: str, incarnation: str, fence: int
+    ) -> AbstractContextManager[CatalogChange]:
+        """Begin changes of this id.
+
+        Raises `FenceLost` after a call with a higher fence, `StorageBusy` when another process
+        holds it for long.
+        """
+
+    @abstractmethod
+    def changing_served(self, resource_id: str) -> AbstractContextManager[CatalogChange]:
+        """Like `changing`, for an operator: with the served graph and its present fence.
+
+        Raises `InvalidArgument` when nothing is served under this id.
+        """
+
+    @abstractmethod
+    def tidy(self) -> None:
+        """Remove what processes left that ended in the middle of a change."""
+
+    @abstractmethod
+    def keeping(self, entry: CatalogEntry) -> AbstractContextManager[bool]:
+        """Yield whether the entry is still served.
+
+        A store must be opened in here: opening it just after its removal would create it again
+        without an owner. Raises `FenceLost` at its end if that has happened all the same.
+        """
+
+    @abstractmethod
+    def hold_mark(self, entry: CatalogEntry) -> OpenMark:
+        """Mark the graph as open in this process, from `keeping` on. Raises `OSError`."""
+
+    @abstractmethod
+    def list_left(self) -> list[CatalogEntry]:
+        """List graphs that may have unfinished work while no process has them open."""
+
+    def has_deaths(self) -> bool:
+        """Return whether more may be left than at the last `list_left`: a process was found
+        dead.
+        """
+        return False
+
+    def put_statistics(self, name: str, document: Mapping[str, Any]) -> None:  # noqa: B027  (a file has them)
+        """Tell other machines the statistics that this one counted of a graph.
+
+        `name` is that of its directory.
+        """
+
+    def list_statistics(self, name: str) -> list[dict[str, Any]]:
+        """List the statistics that other machines counted of a graph."""
+        del name
+        return []
+
+    def exchange_counts(self, counts: Mapping[str, WindowCounts]) -> Mapping[str, WindowCounts]:
+        """Tell other machines the operations that this one counted; return those of all others.
+
+        The keys are names of directories, and seconds of windows.
+        """
+        del counts
+        return {}
+
+    def build_directory(self, resource_id: str, incarnation: str) -> Path:
+        """Return the directory of a graph. Raises `InvalidArgument` for an impossible name."""
+        if not is_resource_id(resource_id) or not _INCARNATION.fullmatch(incarnation):
+            raise InvalidArgument(f"{resource_id!r} of {incarnation!r} cannot name a hosted graph.")
+        return self._graphs / f"{resource_id}.{incarnation}"
+
+
+def open_kept(catalog: Catalog, entry: CatalogEntry, store: GraphStore) -> bool:
+    """Open the store if the entry is still served; return whether it is open.
+
+    What a late opening has created again is removed: names of stores never recur.
+    """
     try:
-        write_durably(path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
+        with catalog.keeping(entry) as kept:
+            if kept:
+                store.open()
+            return kept
+    except FenceLost:
+        store.close()
+        store.remove(_REMOVE_WAIT)
+        return False
 
 
-def _read_entry(path: Path) -> CatalogEntry | None:
-    try:
-        return _parse_entry(path.read_bytes(), str(path))
-    except FileNotFoundError:
-        return None
+def render_entry(entry: CatalogEntry) -> bytes:
+    """Render an entry as it is stored."""
+    return orjson.dumps({"format": FORMAT, **asdict(entry)}, option=orjson.OPT_INDENT_2)
 
 
-def _parse_entry(content: bytes, path: str) -> CatalogEntry:
+def parse_entry(content: bytes, place: str) -> CatalogEntry:
+    """Parse what `render_entry` returned. Raises `StorageDamaged`, which names the `place`."""
     try:
         document: dict[str, Any] = orjson.loads(content)
         version = document.pop("format")
@@ -319,18 +269,7 @@ def _parse_entry(content: bytes, path: str) -> CatalogEntry:
         availability = Availability(document.pop("availability"))
         entry = CatalogEntry(**document, settings=settings, availability=availability)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StorageDamaged(f"The catalog entry {path} is damaged: {error}.") from error
+        raise StorageDamaged(f"The catalog entry {place} is damaged: {error}.") from error
     if version != FORMAT:
-        raise StorageDamaged(f"The catalog entry {path} is of another release (format {version}).")
+        raise StorageDamaged(f"The catalog entry {place} is of another release (format {version}).")
     return entry
-
-
-def _is_left_over(directory: Path) -> bool:
-    return directory.name.endswith(_GONE) or (
-        directory.is_dir() and not (directory / _RECORD).exists()
-    )
-
-
-def _read_owner(path: Path, served: Path) -> str:
-    own = path.name if path.parent == served else path.parent.name
-    return own.split(".", 1)[0]

@@ -16,11 +16,17 @@ from types import TracebackType
 from typing import Final
 
 from twinframe.access.gate import Gate
-from twinframe.control.hosting.catalog import Availability, Catalog, CatalogEntry, HostedSettings
+from twinframe.control.hosting.catalog import (
+    Availability,
+    Catalog,
+    CatalogEntry,
+    HostedSettings,
+    OpenMark,
+    open_kept,
+)
 from twinframe.control.hosting.journal import GraphJournal, Unwritten
 from twinframe.control.hosting.quotas import GraphQuotas, QuotaRunner, SharedCounter
 from twinframe.control.hosting.slots import SharedCount
-from twinframe.control.hosting.unfinished import UnfinishedMark, is_left
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundService
@@ -39,6 +45,7 @@ from twinframe.storage.runner import StoreRunner
 _log = logging.getLogger(__name__)
 
 _LOOK_SECONDS: Final = 0.5
+_EXCHANGE_LOOKS: Final = 2
 _FLUSH_LOOKS: Final = 10
 _REOPEN_LOOKS: Final = 120
 _KNOWN_PER_OPEN: Final = 4
@@ -74,7 +81,7 @@ class OpenGraph:
     quotas: GraphQuotas
     background: BackgroundService
     delivery: RouteKind
-    mark: UnfinishedMark
+    mark: OpenMark
 
     @property
     def is_idle(self) -> bool:
@@ -99,7 +106,7 @@ class OpenGraph:
             has_work = await self.background.check_pending()
         await self.runner.close()
         await asyncio.to_thread(self.store.close)
-        self.mark.close(has_work=has_work)
+        await asyncio.to_thread(self.mark.close, has_work=has_work)
         self.load.close()
         self.quotas.close()
 
@@ -112,7 +119,7 @@ class HostedGraphEntry:
         self.gate = gate
         directory = owner.catalog.build_directory(entry.resource_id, entry.incarnation)
         self.directory = directory
-        self.journal = GraphJournal(directory, entry.settings)
+        self.journal = GraphJournal(directory, entry.settings, owner.catalog)
         self.users = 0
         self.opened: OpenGraph | None = None
         self.opening: asyncio.Task[OpenGraph] | None = None
@@ -248,6 +255,7 @@ class HostedGraphs:
         """Start to watch for withdrawn graphs."""
         if self._instruments is not None:
             self._instruments.watch(self)
+        await asyncio.to_thread(self.catalog.start)
         await asyncio.to_thread(self.catalog.tidy)
         self._watching = asyncio.create_task(self._watch())
 
@@ -260,6 +268,7 @@ class HostedGraphs:
             self._retire(resource_id)
         if self._leaving:
             await asyncio.wait(self._leaving.copy())
+        await asyncio.to_thread(self.catalog.close)
 
     def end_streams(self) -> None:
         """End all event streams."""
@@ -320,10 +329,8 @@ class HostedGraphs:
         """PERF: in a thread, with all that the first request would otherwise open on the loop."""
         settings, directory = self._settings, hosted.directory
         store = self._installation.build_store(hosted.entry.store)
-        with self.catalog.keeping(hosted.entry) as served:
-            if not served:
-                raise GraphNotFound
-            store.open()
+        if not open_kept(self.catalog, hosted.entry, store):
+            raise GraphNotFound
         with ExitStack() as undo:
             undo.callback(store.close)
             engine = self._installation.build_query_engine(store)
@@ -332,7 +339,7 @@ class HostedGraphs:
                 undo.callback(load.close)
                 counter = SharedCounter(directory / "operations", settings.server.workers)
                 undo.callback(counter.close)
-                mark = UnfinishedMark(directory)
+                mark = self.catalog.hold_mark(hosted.entry)
                 undo.callback(mark.close, has_work=True)
             except OSError as error:
                 raise StorageError(
@@ -455,15 +462,36 @@ class HostedGraphs:
     async def _watch(self) -> None:
         looks = 0
         while True:
-            if looks % _REOPEN_LOOKS == 0:
+            if looks % _REOPEN_LOOKS == 0 or self.catalog.has_deaths():
                 await self._reopen()
             await asyncio.sleep(_LOOK_SECONDS)
             looks += 1
             for resource_id, hosted in list(self._entries.items()):
                 self._look_after(resource_id, hosted)
+            if looks % _EXCHANGE_LOOKS == 0:
+                await self._exchange_counts()
             if looks % _FLUSH_LOOKS == 0:
                 counted = [(one.journal, one.journal.take()) for one in self._entries.values()]
                 await asyncio.to_thread(_write, counted)
+
+    async def _exchange_counts(self) -> None:
+        """Tell other machines how many operations were counted, and take over theirs."""
+        quotas = {
+            one.directory.name: one.opened.quotas
+            for one in self._entries.values()
+            if one.opened is not None
+        }
+        counts = {name: one.read_counts() for name, one in quotas.items()}
+        counts = {name: one for name, one in counts.items() if one}
+        if not counts:
+            return
+        try:
+            others = await asyncio.to_thread(self.catalog.exchange_counts, counts)
+        except TwinframeError as error:
+            _log.warning("Operations of other machines are not counted: %s", error.message)
+            return
+        for name, found in others.items():
+            quotas[name].take_counts(found)
 
     async def _reopen(self) -> None:
         """Open graphs whose workers died or closed them before their work was done.
@@ -472,7 +500,7 @@ class HostedGraphs:
         opened the next time.
         """
         try:
-            left = await asyncio.to_thread(self._list_left)
+            left = await asyncio.to_thread(self.catalog.list_left)
             random.shuffle(left)
             room = self._most - self._open + len(self._list_idle())
             for entry in left:
@@ -482,16 +510,6 @@ class HostedGraphs:
                     await self.open(hosted)
         except (GraphNotFound, StorageError, OSError) as error:
             _log.warning("Work of a hosted graph was not taken up: %s", error)
-
-    def _list_left(self) -> list[CatalogEntry]:
-        served = self.catalog.list_served()
-        build = self.catalog.build_directory
-        return [
-            entry
-            for entry in served
-            if entry.availability is not Availability.OFFLINE
-            and is_left(build(entry.resource_id, entry.incarnation))
-        ]
 
     def _look_after(self, resource_id: str, hosted: HostedGraphEntry) -> None:
         """Drop a graph that is no longer served, even without a request for it."""

@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from twinframe.control.hosting.catalog import HostedSettings
+from twinframe.control.hosting.catalog import Catalog, HostedSettings
+from twinframe.errors import TwinframeError
 from twinframe.http.errors import render_text
 from twinframe.http.line_log import render_moment
 from twinframe.runtime.files import DRAFT
@@ -68,9 +69,13 @@ class GraphJournal:
 
     Totals are kept for every graph, as usage is billed by them; days and operations only where the
     owner wants analytics. Counts of other workers in the last seconds are not included yet.
+    `catalog` has those of other machines.
     """
 
-    def __init__(self, directory: Path, settings: HostedSettings) -> None:
+    def __init__(
+        self, directory: Path, settings: HostedSettings, catalog: Catalog | None = None
+    ) -> None:
+        self._catalog = catalog
         self.settings = settings
         self._directory = directory
         self._unwritten = Unwritten()
@@ -155,7 +160,9 @@ class GraphJournal:
         if not self.settings.analytics:
             return None
         await asyncio.to_thread(self.write, self.take())
-        return orjson.dumps(await asyncio.to_thread(read_statistics, self._directory))
+        return orjson.dumps(
+            await asyncio.to_thread(read_all_statistics, self._directory, self._catalog)
+        )
 
     def take(self) -> Unwritten:
         """Return and reset the counts to be written.
@@ -174,8 +181,12 @@ class GraphJournal:
                 document = read_statistics(self._directory)
                 _add(document, unwritten, detailed=self.settings.analytics)
                 write_statistics(self._directory, document)
+            if self._catalog is not None:
+                self._catalog.put_statistics(self._directory.name, document)
         except FileNotFoundError:
             return  # the graph is gone, with its statistics
+        except TwinframeError as error:  # the next write has these counts too
+            _log.warning("The statistics of %s are not shared: %s", self._directory, error.message)
         except OSError as error:
             _log.warning("The statistics of %s are not written: %s", self._directory, error)
 
@@ -238,6 +249,25 @@ def read_statistics(directory: Path) -> dict[str, Any]:
             "days": {},
         }
     return document
+
+
+def read_all_statistics(directory: Path, catalog: Catalog | None) -> dict[str, Any]:
+    """Read the statistics of all machines together."""
+    document = read_statistics(directory)
+    for other in [] if catalog is None else catalog.list_statistics(directory.name):
+        document["since"] = min(document["since"], other["since"])
+        _add_up(document["totals"], other["totals"])
+        for name, day in other["days"].items():
+            known = document["days"].setdefault(name, {"query_charge": 0.0, "operations": {}})
+            known["query_charge"] += day["query_charge"]
+            for operation, counts in day["operations"].items():
+                _add_up(known["operations"].setdefault(operation, {}), counts)
+    return document
+
+
+def _add_up(numbers: dict[str, Any], more: dict[str, Any]) -> None:
+    for key, number in more.items():
+        numbers[key] = numbers.get(key, 0) + number
 
 
 def write_statistics(directory: Path, document: dict[str, Any]) -> None:

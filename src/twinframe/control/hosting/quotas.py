@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from twinframe.control.hosting.catalog import HostedSettings
+from twinframe.control.hosting.catalog import HostedSettings, WindowCounts
 from twinframe.control.hosting.slots import SharedSlots
 from twinframe.errors import StorageDamaged
 from twinframe.graph.context.context import ServiceWrite
@@ -38,6 +38,8 @@ _WIDTH: Final = 2 * len(_SECONDS)
 class SharedCounter:
     """An `OperationCounter` in a file: start and count of each window, with a slot for each worker.
 
+    `others` are the counts of other machines, as they were when these were last exchanged.
+
     Counts of a worker that ended are kept: the next owner of its slot continues from there. Only
     power loss, or a smaller number of workers, may lose counts. PERF: 2 us to count; nothing is
     locked.
@@ -47,6 +49,16 @@ class SharedCounter:
         """`workers` is how many share it. Raises `OSError` when it cannot be opened."""
         self._places = SharedSlots(path, _FORMAT, _WIDTH, workers)
         self._numbers = self._places.numbers
+        self.others: WindowCounts = {}
+
+    def read_own(self) -> WindowCounts:
+        """Return the latest window of each length that this machine counted in."""
+        found = {}
+        for seconds in _SECONDS:
+            first = 2 * _SECONDS.index(seconds)
+            start = max(self._numbers[first::_WIDTH])
+            found[seconds] = (start, self._read_own(seconds, start))
+        return found
 
     def take(self, seconds: int, start: int, limit: int) -> int:
         """Count one more below the limit, in all workers together."""
@@ -64,7 +76,11 @@ class SharedCounter:
         return used
 
     def read(self, seconds: int, start: int) -> int:
-        """Return the count of all workers."""
+        """Return the count of all workers, and of other machines as far as they have told."""
+        begun, others = self.others.get(seconds, (start, 0))
+        return self._read_own(seconds, start) + (others if begun == start else 0)
+
+    def _read_own(self, seconds: int, start: int) -> int:
         numbers, first = self._numbers, 2 * _SECONDS.index(seconds)
         return sum(
             numbers[directory + 1]
@@ -102,6 +118,17 @@ class GraphQuotas:
     def storage_bytes(self) -> int | None:
         """The most bytes of the graph; None: no limit."""
         return find_limit(self._limits, self._sku, Quota.STORAGE_BYTES)
+
+    def read_counts(self) -> WindowCounts:
+        """Return the operations that this machine counted; nothing where they are not limited."""
+        is_limited = any(
+            find_limit(self._limits, self._sku, quota) is not None for quota in WINDOWS
+        )
+        return self._counter.read_own() if is_limited else {}
+
+    def take_counts(self, others: WindowCounts) -> None:
+        """Count those of other machines too."""
+        self._counter.others = others
 
     def spend(self) -> None:
         """Count one operation. Raises `QuotaExceeded`."""

@@ -26,10 +26,13 @@ from twinframe.control.hosting.catalog import (
     CatalogEntry,
     FenceLost,
     HostedSettings,
+    open_kept,
 )
+from twinframe.control.hosting.catalog_files import FileCatalog
+from twinframe.control.hosting.catalog_records import RecordCatalog
 from twinframe.control.hosting.endpoint import HostedService
 from twinframe.control.hosting.graphs import HostedGraphs
-from twinframe.control.hosting.journal import prepare_journal, read_statistics
+from twinframe.control.hosting.journal import prepare_journal, read_all_statistics
 from twinframe.control.hosting.routes import HOSTED_ROUTES
 from twinframe.control.hosting.upkeep import HostedUpkeep
 from twinframe.errors import ConfigurationError, SettingsError, StorageBusy, StorageError
@@ -73,7 +76,7 @@ class HostingService:
         bodies: Bodies | None = None,
     ) -> None:
         settings = installation.settings
-        catalog = build_catalog(settings)
+        catalog = build_catalog(installation)
         build_gate = partial(_build_gate, installation, gate)
         self.graphs = HostedGraphs(
             installation,
@@ -104,9 +107,13 @@ class HostingService:
         return replace(self.endpoint.api, graph=graph)
 
 
-def build_catalog(settings: Settings) -> Catalog:
-    """The catalog of this machine."""
-    return Catalog(Path(settings.hosting.directory))
+def build_catalog(installation: Installation) -> Catalog:
+    """Build the catalog, without opening it: in the storage where all machines see it, else in
+    files.
+    """
+    directory = Path(installation.settings.hosting.directory)
+    store = installation.build_catalog_store()
+    return FileCatalog(directory) if store is None else RecordCatalog(directory, store)
 
 
 def check_hosting(installation: Installation) -> None:
@@ -128,7 +135,11 @@ def check_hosting(installation: Installation) -> None:
             f"/{HOSTED}. Choose another."
         )
     _check_names(settings)
-    build_catalog(settings).prepare()
+    catalog = build_catalog(installation)
+    try:
+        catalog.prepare()
+    finally:
+        catalog.close()  # an open database must not cross a fork
 
 
 def _check_names(settings: Settings) -> None:
@@ -193,7 +204,11 @@ class LocalGraphHost:
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
         self._settings = installation.settings
-        self._catalog = build_catalog(installation.settings)
+        self._catalog = build_catalog(installation)
+
+    def close(self) -> None:
+        """Release what the catalog holds; the next call opens it again."""
+        self._catalog.close()
 
     async def create(self, graph: HostedGraph) -> None:
         """Record the graph, then create its store.
@@ -233,16 +248,15 @@ class LocalGraphHost:
 
     async def list_names(self) -> Sequence[ResourceName]:
         """List all graphs with a record. Nothing is created without one."""
-        found = await run_blocking(self._catalog.list_records)
-        return [ResourceName(*pair) for pair in found]
+        return await run_blocking(self._list_names)
 
     async def sample(self, name: ResourceName) -> Usage | None:
         """Return the graph's meters now; None when it is not served, or another has its id."""
-        served = self._catalog.find(name.resource_id)
+        served = await asyncio.to_thread(self._catalog.find, name.resource_id)
         if served is None or served.incarnation != name.incarnation:
             return None
         store = self._installation.build_store(served.store)
-        if not await asyncio.to_thread(self._open_served, store, served):
+        if not await asyncio.to_thread(open_kept, self._catalog, served, store):
             return None
         try:
             twins = await self._count_twins(store)
@@ -252,9 +266,13 @@ class LocalGraphHost:
         finally:
             await asyncio.to_thread(store.close)
         directory = self._catalog.build_directory(name.resource_id, name.incarnation)
-        totals = (await asyncio.to_thread(read_statistics, directory))["totals"]
+        found = await asyncio.to_thread(read_all_statistics, directory, self._catalog)
+        totals = found["totals"]
         charge = round(totals["query_charge"] * QUERY_CHARGE_SCALE)
         return Usage(twins, totals["operations"], charge, size, name.incarnation)
+
+    def _list_names(self) -> list[ResourceName]:
+        return [ResourceName(*pair) for pair in self._catalog.list_records()]
 
     def _create(self, graph: HostedGraph) -> None:
         with _Change(self._catalog, graph.name, graph.fence) as change:
@@ -266,6 +284,12 @@ class LocalGraphHost:
             store = self._installation.build_store(entry.store)
             store.open()
             store.close()
+            try:
+                change.check()
+            except FenceLost:
+                if graph.name not in self._list_names():
+                    store.remove(_TRY_SECONDS)  # it was removed before it was created
+                raise
 
     def _publish(self, graph: HostedGraph) -> None:
         with _Change(self._catalog, graph.name, graph.fence) as change:
@@ -295,7 +319,7 @@ class LocalGraphHost:
                     return
                 store = self._installation.build_store(change.record.store)
                 try:
-                    store.remove(_TRY_SECONDS)
+                    _remove_unused(change, store)
                 except StorageBusy:
                     if time.monotonic() >= deadline:
                         raise
@@ -330,12 +354,6 @@ class LocalGraphHost:
             return error.public
         return None
 
-    def _open_served(self, store: GraphStore, entry: CatalogEntry) -> bool:
-        with self._catalog.keeping(entry) as kept:
-            if kept:
-                store.open()
-            return kept
-
     async def _count_twins(self, store: GraphStore) -> int:
         runner = StoreRunner(store, self._settings.storage)
         try:
@@ -349,6 +367,13 @@ class LocalGraphHost:
 
     def _measure(self, store: GraphStore) -> int:
         return store.measure() if isinstance(store, Backups) else 0
+
+
+def _remove_unused(change: CatalogChange, store: GraphStore) -> None:
+    """Remove the data. Raises `StorageBusy` while a server has them open."""
+    if change.is_used():
+        raise StorageBusy("A server has not closed the graph yet.")
+    store.remove(_TRY_SECONDS)
 
 
 class _Change:

@@ -70,6 +70,7 @@ class HostedUpkeep:
         """Do the work that is due, if this process is the one to do it."""
         if not self._is_chosen():
             return
+        self._catalog.tidy()
         for entry in self._catalog.list_served():
             if self._ending.is_set():
                 return

@@ -199,7 +199,7 @@ class ResultSpool:
     def _make_directory(self) -> Path:
         if self._directory is None:
             return find_temporary()
-        self._directory.mkdir(mode=0o700, exist_ok=True)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._directory
 
 

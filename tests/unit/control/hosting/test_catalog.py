@@ -18,6 +18,7 @@ from twinframe.control.hosting.catalog import (
     HostedSettings,
     is_resource_id,
 )
+from twinframe.control.hosting.catalog_files import FileCatalog
 from twinframe.errors import InvalidArgument, StorageBusy, StorageDamaged
 
 
@@ -39,7 +40,7 @@ def remove(catalog: Catalog, entry: CatalogEntry) -> None:
 
 
 def test_what_is_published_is_found_by_every_other_catalog_object(tmp_path: Path) -> None:
-    reader, writer = Catalog(tmp_path), Catalog(tmp_path)
+    reader, writer = FileCatalog(tmp_path), FileCatalog(tmp_path)
     assert reader.find("g") is None
     publish(writer, build_entry())
     assert reader.find("g") == build_entry()
@@ -49,7 +50,7 @@ def test_what_is_published_is_found_by_every_other_catalog_object(tmp_path: Path
 
 
 def test_every_change_is_seen_however_fast_they_follow(tmp_path: Path) -> None:
-    reader, writer = Catalog(tmp_path), Catalog(tmp_path)
+    reader, writer = FileCatalog(tmp_path), FileCatalog(tmp_path)
     entry = build_entry()
     publish(writer, entry)
     for number in range(1, 300):
@@ -64,12 +65,12 @@ def test_every_change_is_seen_however_fast_they_follow(tmp_path: Path) -> None:
 def test_a_withdrawn_graph_is_gone_but_its_record_stays_until_it_is_forgotten(
     tmp_path: Path,
 ) -> None:
-    catalog = Catalog(tmp_path)
+    catalog = FileCatalog(tmp_path)
     publish(catalog, build_entry())
     with catalog.changing("g", "1", 1) as change:
         change.withdraw()
         change.withdraw()
-    assert Catalog(tmp_path).find("g") is None
+    assert FileCatalog(tmp_path).find("g") is None
     assert catalog.list_records() == [("g", "1")]
     remove(catalog, build_entry())
     assert catalog.list_records() == []
@@ -77,7 +78,7 @@ def test_a_withdrawn_graph_is_gone_but_its_record_stays_until_it_is_forgotten(
 
 
 def test_a_lower_fence_changes_nothing(tmp_path: Path) -> None:
-    catalog = Catalog(tmp_path)
+    catalog = FileCatalog(tmp_path)
     publish(catalog, build_entry(fence=5))
     with pytest.raises(FenceLost), catalog.changing("g", "1", 4):
         raise AssertionError("it is not let in")
@@ -85,16 +86,16 @@ def test_a_lower_fence_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_fence_that_was_seen_counts_though_nothing_was_changed_under_it(tmp_path: Path) -> None:
-    catalog = Catalog(tmp_path)
+    catalog = FileCatalog(tmp_path)
     publish(catalog, build_entry(fence=1))
     with catalog.changing("g", "1", 9):
         pass
-    with pytest.raises(FenceLost), Catalog(tmp_path).changing("g", "1", 8):
+    with pytest.raises(FenceLost), FileCatalog(tmp_path).changing("g", "1", 8):
         raise AssertionError("it is not let in")
 
 
 def test_an_address_is_not_taken_from_another_incarnation(tmp_path: Path) -> None:
-    catalog = Catalog(tmp_path)
+    catalog = FileCatalog(tmp_path)
     publish(catalog, build_entry(incarnation="2"))
     late = build_entry(incarnation="1", fence=99)
     with catalog.changing("g", "1", 99) as change:
@@ -112,7 +113,7 @@ def test_an_address_is_not_taken_from_another_incarnation(tmp_path: Path) -> Non
     "text", ["", "..", "a/b", "A", "a.b", "-a", "a-", "a_b", "a" * 64, "a\n", "\0", "é", "a.json"]
 )
 def test_other_texts_are_no_ids_and_touch_no_file(text: str, tmp_path: Path) -> None:
-    catalog = Catalog(tmp_path)
+    catalog = FileCatalog(tmp_path)
     publish(catalog, build_entry())
     assert not is_resource_id(text)
     assert catalog.find(text) is None
@@ -128,7 +129,7 @@ def test_other_texts_are_no_ids_and_touch_no_file(text: str, tmp_path: Path) -> 
     [b"", b"{", b"[]", b"{}", b'{"format":2}', b'{"format":1,"settings":{},"availability":"x"}'],
 )
 def test_a_damaged_entry_is_said_and_not_served(content: bytes, tmp_path: Path) -> None:
-    catalog = Catalog(tmp_path)
+    catalog = FileCatalog(tmp_path)
     publish(catalog, build_entry())
     (tmp_path / "served" / "g.json").write_bytes(content)
     with pytest.raises(StorageDamaged):
@@ -138,7 +139,7 @@ def test_a_damaged_entry_is_said_and_not_served(content: bytes, tmp_path: Path) 
 
 
 def test_a_format_of_a_newer_release_is_not_guessed_at(tmp_path: Path) -> None:
-    catalog = Catalog(tmp_path)
+    catalog = FileCatalog(tmp_path)
     publish(catalog, build_entry())
     path = tmp_path / "served" / "g.json"
     path.write_bytes(path.read_bytes().replace(b'"format": 1', b'"format": 2'))
@@ -147,11 +148,11 @@ def test_a_format_of_a_newer_release_is_not_guessed_at(tmp_path: Path) -> None:
 
 
 def test_an_entry_is_kept_from_being_removed_while_its_store_is_opened(tmp_path: Path) -> None:
-    catalog, entry = Catalog(tmp_path), build_entry()
+    catalog, entry = FileCatalog(tmp_path), build_entry()
     publish(catalog, entry)
     with catalog.keeping(entry) as served:
         assert served
-        with Catalog(tmp_path).keeping(entry) as also:  # several workers may open at once
+        with FileCatalog(tmp_path).keeping(entry) as also:  # several workers may open at once
             assert also
     publish(catalog, replace(entry, fence=2, availability=Availability.OFFLINE))
     with catalog.keeping(entry) as served:
@@ -200,7 +201,7 @@ def test_a_change_that_is_cut_off_anywhere_can_be_finished_by_another(
     deaths = 0
     for count in range(60):
         folder = tmp_path / str(count)
-        catalog = Catalog(folder)
+        catalog = FileCatalog(folder)
         old, new = build_entry(fence=1), replace(build_entry(fence=2), generation=7)
         if step != "publish":
             publish(catalog, old)
@@ -213,14 +214,14 @@ def test_a_change_that_is_cut_off_anywhere_can_be_finished_by_another(
 
         code = run_until(count, apply)
         deaths += code == 9
-        found = Catalog(folder).find("g")
+        found = FileCatalog(folder).find("g")
         assert found in {"publish": (None, new), "change": (old, new), "remove": (old, None)}[step]
-        after = Catalog(folder)
+        after = FileCatalog(folder)
         after.tidy()
         assert list(folder.rglob("*.new")) == []
         (publish if step != "remove" else remove)(after, replace(new, fence=3))
         expected = None if step == "remove" else replace(new, fence=3)
-        assert Catalog(folder).find("g") == expected
+        assert FileCatalog(folder).find("g") == expected
         if step == "remove":
             assert list((folder / "graphs").iterdir()) == []
         if code == 0:
@@ -231,7 +232,7 @@ def test_a_change_that_is_cut_off_anywhere_can_be_finished_by_another(
 
 
 def test_tidying_leaves_what_has_a_record(tmp_path: Path) -> None:
-    catalog = Catalog(tmp_path)
+    catalog = FileCatalog(tmp_path)
     publish(catalog, build_entry())
     with catalog.changing("h", "1", 1) as change:
         change.begin(build_entry("h"))

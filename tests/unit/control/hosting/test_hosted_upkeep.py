@@ -47,7 +47,7 @@ def put_backups(directory: Path, *ages: timedelta) -> None:
 def test_only_graphs_that_want_backups_get_them_and_only_when_they_are_due(tmp_path: Path) -> None:
     installation = build_hosting(tmp_path)
     host = LocalGraphHost(installation)
-    catalog = build_catalog(installation.settings)
+    catalog = build_catalog(installation)
     asyncio.run(bring_up(host, build_graph("with", backup_retention_days=2)))
     asyncio.run(bring_up(host, build_graph("without")))
     upkeep = HostedUpkeep(installation, catalog)
@@ -63,7 +63,7 @@ def test_one_process_of_several_looks_after_the_graphs_and_another_takes_over(
 ) -> None:
     installation = build_hosting(tmp_path, BackupInterval=0.000001)
     host = LocalGraphHost(installation)
-    catalog = build_catalog(installation.settings)
+    catalog = build_catalog(installation)
     asyncio.run(bring_up(host, build_graph("a", backup_retention_days=2)))
     directory = catalog.build_directory("a", "1")
     first, second = (HostedUpkeep(installation, catalog) for _ in range(2))
@@ -79,7 +79,7 @@ def test_one_process_of_several_looks_after_the_graphs_and_another_takes_over(
 def test_upkeep_runs_beside_the_service(tmp_path: Path) -> None:
     installation = build_hosting(tmp_path)
     host = LocalGraphHost(installation)
-    catalog = build_catalog(installation.settings)
+    catalog = build_catalog(installation)
 
     async def run() -> None:
         await bring_up(host, build_graph("a", backup_retention_days=1))
@@ -132,7 +132,7 @@ def test_a_backup_from_the_future_holds_up_no_others(tmp_path: Path) -> None:
 def test_a_backup_of_a_graph_that_is_served_no_more_is_refused(tmp_path: Path) -> None:
     installation = build_hosting(tmp_path)
     host = LocalGraphHost(installation)
-    catalog = build_catalog(installation.settings)
+    catalog = build_catalog(installation)
     graph = build_graph("a")
     asyncio.run(bring_up(host, graph))
     entry = catalog.find("a")

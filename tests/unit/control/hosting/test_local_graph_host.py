@@ -168,7 +168,7 @@ def test_usage_is_what_the_graph_holds_and_what_was_asked_of_it(tmp_path: Path) 
         usage = await host.sample(graph.name)
         assert usage is not None
         assert (usage.twins, usage.operations) == (2, 4)
-        directory = build_catalog(installation.settings).build_directory("a", usage.epoch)
+        directory = build_catalog(installation).build_directory("a", usage.epoch)
         charge = read_statistics(directory)["totals"]["query_charge"]
         assert usage.query_charge == round(charge * 100) > 0
         assert usage.storage_bytes > 4096
@@ -254,7 +254,7 @@ async def run():
             await host.unpublish(graph.name, graph.fence)
             await host.remove(graph.name, graph.fence)
         else:
-            catalog = build_catalog(installation.settings)
+            catalog = build_catalog(installation)
             make_backup(installation, catalog, catalog.find("a"), history=True)
 
 print("ready", flush=True)
@@ -291,7 +291,7 @@ def whole_backups(installation: Installation) -> list[Path]:
 
 
 def count_backups(installation: Installation) -> list[Path]:
-    return sorted(build_catalog(installation.settings).build_directory("a", "1").glob("backups/*"))
+    return sorted(build_catalog(installation).build_directory("a", "1").glob("backups/*"))
 
 
 @pytest.mark.timeout(1200)  # ten processes are started: minutes each on a busy machine
@@ -301,7 +301,7 @@ def test_a_provisioner_killed_anywhere_leaves_what_the_next_one_finishes(tmp_pat
     for fence in range(1, 11):
         kill_in_the_middle(tmp_path, "create", fence, chance.uniform(0.01, 0.15))
         graph = build_graph("a", fence=fence + 100)
-        build_catalog(build_hosting(tmp_path).settings).tidy()
+        build_catalog(build_hosting(tmp_path)).tidy()
         if fence % 2:
             asyncio.run(bring_up(host, graph))
             assert asyncio.run(host.check(graph)) is None
