@@ -354,6 +354,20 @@ def repeat_lost_commits(module: Any) -> None:
     module.PostgresGraphStore._find_out = lambda self: False
 
 
+def store_progress_early(module: Any) -> None:
+    """The position of changes is stored when they are read, not when values are written."""
+    add = module.Keeper._add
+
+    def add_early(self: Any, marked: Any, time: str) -> None:
+        add(self, marked, time)
+        for one in self.kept:
+            one.progress = dataclasses.replace(one.progress, position=self._position)
+            one.is_stored = False
+        self._flushed = float("-inf")
+
+    module.Keeper._add = add_early
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "believe-lost-commits": (("twinframe_storage_postgres.store", believe_lost_commits),),
     "repeat-lost-commits": (("twinframe_storage_postgres.store", repeat_lost_commits),),
@@ -398,5 +412,6 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "points-acknowledged-early": (("twinframe_points.store", acknowledge_points_early),),
     "points-retired-early": (("twinframe_points.retention", retire_points_early),),
     "fresh-points-deleted-first": (("twinframe_points.compaction", delete_fresh_first),),
+    "derived-progress-early": (("twinframe.graph.derivations.keeper", store_progress_early),),
     "points-read-in-many-states": (("twinframe_points.file", read_in_many_states),),
 }
