@@ -49,6 +49,8 @@ def test_two_nodes_share_one_database_and_its_standby() -> None:
     asked = conninfo_to_dict(substitute(first["environment"]["Storage__Postgres__Url"]))
     assert set(str(asked["host"]).split(",")) == SERVICES.keys() - {"node-1", "node-2"}
     assert asked["target_session_attrs"] == "read-write"
+    read = conninfo_to_dict(substitute(first["environment"]["Storage__Postgres__ReadUrls"]))
+    assert read["host"] == "standby"
     assert {one["image"] for one in NODES} == {IMAGE}
     ports = [port for one in NODES for port in one["ports"]]
     assert len(set(ports)) == len(ports)
