@@ -134,7 +134,7 @@ def acting(who: str) -> Iterator[None]:
 @pytest.mark.parametrize(("source", "target"), [("memory", "sqlite"), ("sqlite", "memory")])
 @settings(
     deadline=None,
-    max_examples=15,
+    max_examples=8,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
