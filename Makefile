@@ -22,7 +22,7 @@ CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /
 HAS_NODE = { node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1
 NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
 
-.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-derived test-deploy test-samples test-mcp test-fuzz test-laws reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-postgres test-sparql test-events test-derived test-deploy test-samples test-mcp test-fuzz test-laws reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -34,6 +34,7 @@ help:
 	@echo 'make test-sparql  writers in several processes race for SPARQL servers, 200 rounds each'
 	@echo 'make test-rdf-crash  the store process of triples and its workers killed 300 times; 600 losses of power'
 	@echo 'make test-rdf    the tests of whole services and of all use cases over triples on disk alone'
+	@echo 'make test-postgres  the same over PostgreSQL, and all that concerns it'
 	@echo 'make test-import  an import of 300,000 twins killed three times; a million twins imported, exported twice'
 	@echo 'make test-samples  the samples of the vendor'"'"'s SDK, unchanged (gets them with pip, once)'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
@@ -96,6 +97,9 @@ test-rdf-crash: setup
 
 test-rdf: setup
 	@TWINFRAME_STORAGES=oxigraph $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph $(ARGS)
+
+test-postgres: setup
+	@TWINFRAME_STORAGES=postgres $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph tests/postgres plugins/storage-postgres $(ARGS)
 
 test-import: setup
 	@TWINFRAME_IMPORT_TWINS=300000 TWINFRAME_IMPORT_KILLS=3 $(BIN)/python -m pytest -q tests/e2e/test_jobs.py -k killed --timeout 900 $(ARGS)

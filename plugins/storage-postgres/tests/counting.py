@@ -6,6 +6,7 @@ Run by `test_postgres_faults.py` as `python counting.py URL SCHEMA ROUNDS`. No t
 from __future__ import annotations
 
 import sys
+import tempfile
 
 import orjson
 
@@ -36,7 +37,8 @@ def _count(store: PostgresGraphStore) -> int:
 def main() -> None:
     """Count until as many rounds were acknowledged."""
     url, schema, rounds = sys.argv[1:]
-    store = PostgresGraphStore(PostgresSettings(url=url, schema_=schema), "graph")
+    settings = PostgresSettings(url=url, schema_=schema, directory=tempfile.gettempdir())
+    store = PostgresGraphStore(settings, "graph")
     store.open()
     done = 0
     while done < int(rounds):

@@ -18,5 +18,6 @@ class TestPostgresGraphStore(GraphStoreContract):
 
     def make_store(self, place: Path) -> PostgresGraphStore:
         """A store of a schema named after `place`."""
-        settings = PostgresSettings(url=share_server(), schema_=build_prefix(place))
+        prefix = build_prefix(place)
+        settings = PostgresSettings(url=share_server(), schema_=prefix, directory=str(place))
         return PostgresGraphStore(settings, "graph")

@@ -45,6 +45,7 @@ def store(tmp_path: Path) -> Iterator[PostgresGraphStore]:
 
 
 def _build(url: str, place: Path, **settings: Any) -> PostgresGraphStore:
+    settings = {"directory": str(place), **settings}
     chosen = PostgresSettings(url=url, schema_=build_prefix(place), **settings)
     return PostgresGraphStore(chosen, "graph")
 
@@ -282,3 +283,14 @@ def test_a_server_that_is_away_is_an_error_that_says_so(tmp_path: Path) -> None:
     assert raised.value.public == "The database does not answer; nothing was done, try again."
     with pytest.raises(ConfigurationError, match="Storage__Postgres__Url is not set"):
         _build("", tmp_path).open()
+
+
+def test_the_directory_for_what_may_be_lost_is_made(tmp_path: Path) -> None:
+    store = _build(share_server(), tmp_path, directory=str(tmp_path / "new" / "one"))
+    store.open()
+    assert store.scratch is not None
+    store.scratch.mkdir()
+    store.close()
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match=r"Directory: .* cannot be used"):
+        _build(share_server(), tmp_path, directory=str(tmp_path / "file")).open()

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import orjson
 import pytest
 
+from tests.postgres.server import build_prefix, share_server
 from tests.storages import choose, require
 from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.graph import Graph
@@ -104,6 +105,15 @@ def build_rdf(engine: str, place: Path | None) -> GraphStore:
     return cast("GraphStore", plugin.twinframe_graph_store(settings, "graph"))
 
 
+def build_postgres(place: Path) -> GraphStore:
+    """A store in a schema of the server of this process; imported by name like the others."""
+    require("postgres")
+    plugin = import_module("twinframe_storage_postgres.plugin")
+    section = plugin.twinframe_settings()
+    settings = section(url=share_server(), schema_=build_prefix(place), directory=str(place))
+    return cast("GraphStore", plugin.twinframe_graph_store(settings, "graph"))
+
+
 def find_engine(store: GraphStore) -> QueryEngine | None:
     """The engine that comes with the store."""
     if isinstance(store, MemoryStore):
@@ -127,6 +137,8 @@ def store(
     store: GraphStore = MemoryStore()
     if request.param == "sqlite":
         store = build_sqlite(tmp_path)
+    elif request.param == "postgres":
+        store = build_postgres(tmp_path)
     elif request.param != "memory":
         store = build_rdf(request.param, tmp_path if triples_on_disk else None)
     store.scratch = tmp_path / "results"

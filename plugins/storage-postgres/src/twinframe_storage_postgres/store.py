@@ -12,7 +12,7 @@ from typing import Final
 import psycopg
 from psycopg import errors as pg
 
-from twinframe.errors import StorageError, StorageUnanswered, TwinframeError
+from twinframe.errors import ConfigurationError, StorageError, StorageUnanswered, TwinframeError
 from twinframe.runtime.backoff import Backoff
 from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, WriteFunction
 from twinframe_storage_postgres.commit import Outcomes, TransactionFailed, run_batch
@@ -68,6 +68,13 @@ class PostgresGraphStore(GraphStore):
 
         Raises `ConfigurationError` for a server or tables that cannot be used; `StorageError`.
         """
+        directory = Path(self.settings.directory)
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigurationError(
+                f"Storage__Postgres__Directory: {directory} cannot be used: {error.strerror}."
+            ) from error
         connections = share_connections(self.settings)
         try:
             open_graph(connections, self.schema)
