@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -51,14 +52,14 @@ def backup(
     if not graph and (as_list or target is None):
         raise click.UsageError("Name the hosted GRAPH, or say with --to where the backup goes.")
     if as_list:
-        catalog = build_catalog(installation)
-        _write_list(catalog, find_entry(catalog, graph))
+        with closing(build_catalog(installation)) as catalog:
+            _write_list(catalog, find_entry(catalog, graph))
     elif target is not None:
         _write_copy(installation, graph, target, history=history)
         click.echo(f"Backed up in {target}.")
     else:
-        catalog = build_catalog(installation)
-        made = make_backup(installation, catalog, find_entry(catalog, graph), history=history)
+        with closing(build_catalog(installation)) as catalog:
+            made = make_backup(installation, catalog, find_entry(catalog, graph), history=history)
         click.echo(f"Backed up in {made}.")
 
 
@@ -85,10 +86,7 @@ def _write_copy(installation: Installation, graph: str, target: Path, *, history
     for path in (target, find_points(target)):
         if path.exists():
             raise InvalidArgument(f"{path} is there already; it is not overwritten.")
-    name = ""
-    if graph:
-        name = find_entry(build_catalog(installation), graph).store
-    store = installation.build_store(name)
+    store = installation.build_store(find_store(installation, graph))
     backups = require_backups(store, installation)
     store.open()
     try:
@@ -110,4 +108,7 @@ def find_store(installation: Installation, graph: str) -> str:
 
     Raises `InvalidArgument` for a graph that is not hosted here.
     """
-    return find_entry(build_catalog(installation), graph).store if graph else ""
+    if not graph:
+        return ""
+    with closing(build_catalog(installation)) as catalog:
+        return find_entry(catalog, graph).store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -35,9 +36,9 @@ def restore(graph: str, backup: str, config: Path | None) -> None:
         click.echo(f"The graph {installation.settings.storage.graph!r} is restored.")
         _write_note(note)
         return
-    catalog = build_catalog(installation)
-    find_entry(catalog, graph)
-    before, note = backups.restore_backup(installation, catalog, graph, backup)
+    with closing(build_catalog(installation)) as catalog:
+        find_entry(catalog, graph)
+        before, note = backups.restore_backup(installation, catalog, graph, backup)
     click.echo(f"The graph {graph!r} is restored from {backup}.")
     _write_note(note)
     if before is None:
