@@ -287,6 +287,17 @@ class Dialect(ABC):
 
     # --- texts and sets of row ids --------------------------------------------------------------
 
+    def render_used(self, rows: Sequence[str], used: str | None) -> str:
+        """Render what a walk notes of the relationships that it used: these row ids, beside those
+        that `used` has already.
+        """
+        return (used or "','") + "".join(f" || {row} || ','" for row in rows)
+
+    def render_unused(self, row: str, used: str) -> str:
+        """Render whether a row id is not one of the noted ones."""
+        position = self.render_position(used, f"',' || {row} || ','")
+        return f"{position} = 0"
+
     def render_row_list(self, text: str) -> str:
         """Render the list of the row ids in a text such as `[1,2]`."""
         return text

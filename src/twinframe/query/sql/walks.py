@@ -24,7 +24,8 @@ from twinframe.query.sql.term import Term
 class Crossed:
     """Relationships that the present match used already: one row id, or with `many` a list of them.
 
-    `types` are the names they may have; empty is any. A list is text: `,1,2,`.
+    `types` are the names they may have; empty is any. A list is what the dialect notes
+    (`Dialect.render_used`).
     """
 
     row: str
@@ -92,7 +93,7 @@ def compile_walk(
     columns = [f"c{i}" for i in range(len(walk.kept))] + ["node", "depth", "used"]
     values = [seed.render_column(name) for name in walk.kept]
     start = statement.dialect.read(seed.scope[walk.start], k.NODE)
-    values += [start, "0", _render_used(walk.crossed)]
+    values += [start, "0", _render_used(walk.crossed, statement.dialect)]
     if needs_list:
         columns.append("path")
         values.append("''")
@@ -127,11 +128,10 @@ def _bind(select: Select, number: int) -> str:
     return select.statement.bindings.bind(Source(None, number))
 
 
-def _render_used(crossed: tuple[Crossed, ...]) -> str:
-    """The text `,1,2,` of all relationships crossed before."""
-    many = [each.row for each in crossed if each.many]
-    single = "".join(f" || {each.row} || ','" for each in crossed if not each.many)
-    return f"{many[0] if many else chr(39) + ',' + chr(39)}{single}"
+def _render_used(crossed: tuple[Crossed, ...], dialect: Dialect) -> str:
+    """Render the note of all relationships crossed before."""
+    many = next((each.row for each in crossed if each.many), None)
+    return dialect.render_used([each.row for each in crossed if not each.many], many)
 
 
 def _compile_step(
@@ -164,11 +164,10 @@ def _compile_step(
     _restrict_step(step, walk, alias, expressions)
     tracks = walk.length.maximum != 1 or bool(walk.crossed) or walk.is_followed
     if tracks:
-        position = dialect.render_position("w.used", f"',' || {alias}.id || ','")
-        step.add_condition(f"{position} = 0")
+        step.add_condition(dialect.render_unused(f"{alias}.id", "w.used"))
     columns = [f"w.c{i}" for i in range(len(walk.kept))]
     columns += [reached, render_depth(walk.length, dialect)]
-    columns.append(f"w.used || {alias}.id || ','" if tracks else "w.used")
+    columns.append(dialect.render_used([f"{alias}.id"], "w.used") if tracks else "w.used")
     if needs_list:
         order = (
             ("','", f"{alias}.id", "w.path") if walk.backwards else ("w.path", "','", f"{alias}.id")

@@ -300,6 +300,16 @@ class PostgresDialect(Dialect):
 
     # --- texts and sets of row ids --------------------------------------------------------------
 
+    def render_used(self, rows: Sequence[str], used: str | None) -> str:
+        """Render an array. PERF: a step takes a third of the time that it takes with a text."""
+        if used is None:
+            return f"ARRAY[{', '.join(rows)}]::bigint[]"
+        return used + "".join(f" || {row}" for row in rows)
+
+    def render_unused(self, row: str, used: str) -> str:
+        """Compare with the elements."""
+        return f"{row} <> ALL ({used})"
+
     def render_row_list(self, text: str) -> str:
         """Cast to `jsonb`."""
         return f"({text})::jsonb"
