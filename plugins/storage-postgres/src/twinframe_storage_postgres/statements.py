@@ -38,6 +38,7 @@ _UNGUARD: Final = "RELEASE SAVEPOINT compiled"
 _TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT compiled"
 # NOTE: a trap of the compiler ends a pipeline; psycopg would warn of the statements behind it.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
+_SECONDS_A_STEP: Final = 20e-9
 _FEW_MS: Final = 50
 _FIRST_ROWS: Final = 64
 _MOST_ROWS: Final = 1024
@@ -76,6 +77,7 @@ class StatementRunner:
         self.has_odd_texts = False
         """Whether the snapshot has texts with U+0001, as far as a statement of the compiler ran."""
         self._cancelled = False
+        self._seconds = 0.0
         self._running: Connection | None = None
         self._cancelling = threading.Lock()
         self._cursors = 0
@@ -104,6 +106,10 @@ class StatementRunner:
                 with suppress(psycopg.Error):
                     self._running.cancel_safe(timeout=2.0)
 
+    def read_steps(self) -> int:
+        """Return the time for which statements of this snapshot ran, in steps of 20 ns."""
+        return int(self._seconds / _SECONDS_A_STEP)
+
     def check_deadline(self) -> None:
         """Raise `QueryTimeout` after the deadline, or when it was interrupted."""
         if self._depth and self._is_over():
@@ -127,7 +133,7 @@ class StatementRunner:
                 self._deadline = outer
                 self._depth -= 1
             return
-        self._deadline, self._cancelled, self._depth = deadline, False, 1
+        self._deadline, self._cancelled, self._depth, self._seconds = deadline, False, 1, 0.0
         try:
             yield
         finally:
@@ -315,9 +321,11 @@ class StatementRunner:
             if self._cancelled:
                 raise QueryTimeout(LATE)
             self._running = connection
+        began = time.monotonic()
         try:
             yield
         finally:
+            self._seconds += time.monotonic() - began
             with self._cancelling:
                 self._running = None
 
