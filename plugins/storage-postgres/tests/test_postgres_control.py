@@ -26,6 +26,7 @@ from twinframe.testing.contracts.control_base import (
     run,
 )
 from twinframe.testing.contracts.control_writes import increment
+from twinframe_storage_postgres import control_store
 from twinframe_storage_postgres.control_store import PostgresControlStore
 from twinframe_storage_postgres.control_tables import RecordSchema, render_name
 from twinframe_storage_postgres.settings import PostgresSettings
@@ -170,6 +171,43 @@ def test_a_commit_that_cannot_be_found_out_is_no_success(
     (outcome,) = control.write([increment])
     assert isinstance(outcome.error, StorageError)
     assert "unknown" in str(outcome.error)
+
+
+def test_a_commit_without_an_answer_is_found_out_though_the_server_is_away_for_a_while(
+    control: PostgresControlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(control, increment)
+    real, refused = control._send_commit, []
+
+    def send(connection: psycopg.Connection[Any], version: int, batch: int) -> None:
+        real(connection, version, batch)
+        connection.close()
+        monkeypatch.setattr(control, "_send_commit", real)
+        monkeypatch.setattr(control_store, "connect", refuse)
+        raise psycopg.OperationalError("the connection is lost")
+
+    def refuse(settings: PostgresSettings) -> psycopg.Connection[Any]:
+        refused.append(settings)
+        if len(refused) == 3:
+            monkeypatch.undo()
+        raise psycopg.OperationalError("connection refused")
+
+    monkeypatch.setattr(control, "_send_commit", send)
+    assert run(control, increment) == 2
+    assert len(refused) == 3
+    assert run(control, increment) == 3
+
+
+def test_sessions_keep_no_connections_while_they_do_not_read(make_control: MakeStore) -> None:
+    store = make_control(connections=2, connect_timeout=2)
+    store.open(KINDS)
+    sessions = [store.session() for _ in range(4)]
+    assert [session.count("thing") for session in sessions] == [0] * 4
+    for session in sessions:
+        with session.snapshot():
+            assert session.count("thing") == 0
+        with pytest.raises(RuntimeError), session.snapshot():
+            raise RuntimeError
 
 
 def test_a_writer_waits_for_another_only_so_long(

@@ -20,10 +20,17 @@ from tests.waiting import PATIENCE, join, start
 from twinframe.errors import ConfigurationError, QueryTimeout, StorageBusy, StorageError
 from twinframe.storage.base import GraphTransaction, OutboxEvent, WriteFunction
 from twinframe.testing.contracts.base import run
+from twinframe.testing.contracts.control_base import KINDS
+from twinframe.testing.contracts.control_base import run as run_control
+from twinframe.testing.contracts.control_writes import increment
 from twinframe.testing.factories import build_twin_record
+from twinframe_storage_postgres.control_store import PostgresControlStore
+from twinframe_storage_postgres.names import build_schema
 from twinframe_storage_postgres.opening import load_migrations
 from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.statements import Row
 from twinframe_storage_postgres.store import PostgresGraphStore
+from twinframe_storage_postgres.transaction import PostgresTransaction
 
 COUNTING = Path(__file__).with_name("counting.py")
 
@@ -250,6 +257,118 @@ def test_a_node_that_stops_in_the_middle_of_a_write_does_not_hold_up_others_for_
     assert store.session().has_twin("late")  # it was run again
     for each in (store, other):
         each.close()
+
+
+def test_a_commit_whose_wait_for_standbys_was_ended_is_not_acknowledged(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    store = _build(server.url, tmp_path)
+    store.open()
+    settings = store.settings
+    control = PostgresControlStore(settings, "control")
+    control.open(KINDS)
+    done: list[str] = []
+
+    def write() -> None:
+        assert run(store, _counting()) == 1
+        done.append("graph")
+
+    def write_record() -> None:
+        assert run_control(control, increment) == 1
+        done.append("control")
+
+    with psycopg.connect(server.url, autocommit=True) as other:
+        other.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        other.execute("SELECT pg_reload_conf()")
+        first: set[Row] = set()
+        threads = [start(write), start(write_record)]
+        try:
+            for pid, began in _wait_for_waiting(other, set(), done):
+                other.execute("SELECT pg_cancel_backend(%s)", (pid,))
+                first.add((pid, began))
+            _wait_for_waiting(other, first, done)
+            assert done == []
+        finally:
+            other.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            other.execute("SELECT pg_reload_conf()")
+            join(*threads)
+    assert sorted(done) == ["control", "graph"]
+    assert run(store, _counting()) == 2
+    assert run_control(control, increment) == 2
+    control.close()
+    store.close()
+
+
+def _wait_for_waiting(other: psycopg.Connection[Any], but: set[Row], done: list[str]) -> set[Row]:
+    """Wait until two other COMMITs wait for a standby, or a write was acknowledged."""
+    found: set[Row] = set()
+    end = time.monotonic() + PATIENCE
+    while len(found) < 2 and not done:
+        assert time.monotonic() < end
+        sql = "SELECT pid, xact_start FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        found = {*other.execute(sql)} - but
+        time.sleep(0.01)
+    return found
+
+
+def test_a_large_batch_is_committed_in_parts_that_succeed_by_themselves(
+    store: PostgresGraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, built = store._build_transaction, []
+
+    def build() -> PostgresTransaction:
+        built.append(len(built))
+        if len(built) == 4:
+            raise StorageBusy("no connection is free")
+        return real()
+
+    def put(number: int) -> WriteFunction[object]:
+        return lambda t: t.put_entry("large", str(number), bytes(3 * 1024 * 1024))
+
+    monkeypatch.setattr(store, "_build_transaction", build)
+    outcomes = store.write([put(number) for number in range(8)])
+    assert [each.error is None for each in outcomes] == [True] * 6 + [False] * 2
+    kept = store.session().read_entries("large", after=None, limit=9)
+    assert [each.key for each in kept] == [*"012345"]
+
+
+def test_a_query_that_is_stopped_costs_no_other_connection(store: PostgresGraphStore) -> None:
+    connections = store.connections
+    taken = [connections.take()[0] for _ in range(3)]
+    pids = {each.info.backend_pid for each in taken}
+    for each in taken:
+        connections.give(each)
+    session = store.session()
+    with session.snapshot():
+        stopped = session.read_one("SELECT pg_backend_pid()")
+        session.interrupt()
+    left = [connections.take()[0] for _ in range(2)]
+    assert {each.info.backend_pid for each in left} == pids - {stopped}
+    for each in left:
+        connections.give(each)
+
+
+def test_functions_of_other_users_are_not_called(tmp_path: Path) -> None:
+    """One in `public` that fits a call better than the server's own would run with all rights."""
+    address, name = share_server(), build_prefix(tmp_path)
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    with psycopg.connect(f"{address} dbname={name}", autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION public.hashtextextended(text, integer) RETURNS bigint LANGUAGE plpgsql"
+            " AS $$ BEGIN RAISE EXCEPTION 'taken in'; END $$"
+        )
+    store = _build(f"{address} dbname={name}", tmp_path)
+    store.open()
+    assert run(store, _counting()) == 1
+    store.close()
+
+
+def test_a_short_name_cannot_be_that_of_a_long_one() -> None:
+    long = build_schema("twinframe", "a" * 200)
+    assert len(long) <= 63
+    with pytest.raises(ConfigurationError):
+        build_schema("twinframe", long.removeprefix("twinframe_"))
 
 
 def test_many_nodes_open_a_new_graph_at_once(tmp_path: Path) -> None:

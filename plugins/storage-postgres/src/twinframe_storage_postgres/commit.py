@@ -23,10 +23,11 @@ class _GuardNeeded(Exception):
 def run_batch(
     build: Callable[[], PostgresTransaction], functions: Sequence[WriteFunction[object]]
 ) -> tuple[PostgresTransaction, Outcomes]:
-    """Run each write in a transaction, which the caller commits.
+    """Run the first writes, at least one, in a transaction, which the caller commits.
 
-    A write that fails changes nothing. Nearly all fail while their changes are in the draft: the
-    batch runs without savepoints, and again with them when one fails later. Raises
+    What put much is committed before others put more, so that the lock is not held long. A write
+    that fails changes nothing. Nearly all fail while their changes are in the draft: the batch runs
+    without savepoints, and again with them when one fails later. Raises
     `TransactionFailed`, whose cause is the error.
     """
     try:
@@ -40,15 +41,20 @@ def _run(
     functions: Sequence[WriteFunction[object]],
     run: Callable[[PostgresTransaction, WriteFunction[object]], Outcome[object]],
 ) -> tuple[PostgresTransaction, Outcomes]:
+    outcomes: Outcomes = []
     try:
         if len(functions) > 1:
             transaction.read_ahead(functions)
-        return transaction, [run(transaction, function) for function in functions]
+        for function in functions:
+            outcomes.append(run(transaction, function))
+            if transaction.is_large:
+                break
     except BaseException as error:
         transaction.close()
         if isinstance(error, TwinframeError):
             _check(transaction)
         raise
+    return transaction, outcomes
 
 
 def _run_one(transaction: PostgresTransaction, function: WriteFunction[object]) -> Outcome[object]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, TypeVar
 
 import psycopg
@@ -22,6 +23,13 @@ INDEXED: Final = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejo
 """PERF: statements of the service itself go by indexes. A prepared one may have been planned when
 the tables were nearly empty, and would read all of them ever after.
 """
+_OWN_PATH: Final = "-c search_path=pg_catalog"
+"""SEC: a function of another user in `public` may fit a call better than the server's own."""
+DURABLE: Final = (
+    "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'off' "
+    "THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
+)
+"""What makes a transaction durable on a server that has `synchronous_commit` off."""
 _IDLE_SECONDS: Final = 60.0
 _PREPARED: Final = 400
 
@@ -91,7 +99,8 @@ class Connections:
         """Give a connection back; one that is closed, or in the middle of something, is dropped."""
         state = connection.info.transaction_status
         if state != psycopg.pq.TransactionStatus.IDLE and not connection.closed:
-            connection.close()
+            self.drop(connection)
+            return
         if connection.closed:
             # NOTE: the server was probably restarted: then none of the others is of use.
             with self._room:
@@ -107,6 +116,11 @@ class Connections:
             self._idle = self._idle[len(late) :]  # the last used are taken first
             self._room.notify()
         self._close(late)
+
+    def drop(self, connection: Connection) -> None:
+        """Close a connection that was taken, instead of giving it back."""
+        connection.close()
+        self._drop(1)
 
     def close(self) -> None:
         """Close those that are idle. Those in use are closed when they are given back."""
@@ -145,12 +159,34 @@ def connect(settings: PostgresSettings) -> Connection:
         "tcp_user_timeout": silence * 1000,
     }
     if not settings.pooler:
-        options["options"] = f"{asked.pop('options', '')} {INDEXED}".strip()
+        options["options"] = f"{asked.pop('options', '')} {INDEXED} {_OWN_PATH}".strip()
     connection = psycopg.connect(autocommit=True, **{**options, **asked})
     connection.prepared_max = _PREPARED
     if settings.pooler:
         connection.prepare_threshold = None
     return connection
+
+
+@contextmanager
+def watching_standbys(connection: Connection) -> Iterator[None]:
+    """Raise as for a lost connection when a COMMIT inside did not wait for the standbys it should.
+
+    The server answers a COMMIT whose wait somebody ended with a warning only: it is made here, and
+    a fail-over may take it back.
+    """
+    cut_short: list[bool] = []
+
+    def note(diagnostic: psycopg.errors.Diagnostic) -> None:
+        if diagnostic.source_function == "SyncRepWaitForLSN":  # the text may be in any language
+            cut_short.append(True)
+
+    connection.add_notice_handler(note)
+    try:
+        yield
+    finally:
+        connection.remove_notice_handler(note)
+    if cut_short:
+        raise psycopg.OperationalError("the wait of COMMIT for standbys was ended")
 
 
 _shared: Final[dict[str, Connections]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -93,13 +93,12 @@ class RecordTables:
 
 
 class PostgresControlSession(ControlSession):
-    """Reads for one thread, over a connection that it keeps until it is closed."""
+    """Reads for one thread; it keeps a connection only for as long as a snapshot lasts."""
 
     def __init__(self, tables: RecordTables, connections: Connections) -> None:
         self._tables = tables
         self._connections = connections
         self._held: Connection | None = None
-        self._is_new = False
         self._depth = 0
 
     def close(self) -> None:
@@ -112,7 +111,7 @@ class PostgresControlSession(ControlSession):
     def snapshot(self) -> Iterator[None]:
         """Read in one transaction."""
         if not self._depth:
-            self._run(_SNAPSHOT)
+            self._held = self._begin()
         self._depth += 1
         try:
             yield
@@ -155,31 +154,35 @@ class PostgresControlSession(ControlSession):
         return counted
 
     def _run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        while True:
-            try:
-                rows = _run(self._connect(), sql, values)
-            except psycopg.Error as error:
-                # NOTE: a server that was restarted has closed all connections.
-                if self._depth or self._is_new or not is_lost(error):
-                    raise build_error(error) from error
-                self.close()
-            else:
-                self._is_new = False
-                return rows
-
-    def _connect(self) -> Connection:
-        if self._held is None:
-            self._held, self._is_new = self._connections.take()
-        return self._held
-
-    def _end_snapshot(self) -> None:
-        held = self._held
-        if held is None or held.closed:
-            return
         try:
-            held.execute("ROLLBACK")
+            if self._held is not None:
+                return _run(self._held, sql, values)
+            return self._connections.run(lambda connection: _run(connection, sql, values))
         except psycopg.Error as error:
             raise build_error(error) from error
+
+    def _begin(self) -> Connection:
+        while True:
+            try:
+                connection, is_new = self._connections.take()
+            except psycopg.Error as error:
+                raise build_error(error) from error
+            try:
+                connection.execute(_SNAPSHOT)
+            except psycopg.Error as error:
+                connection.close()
+                self._connections.give(connection)
+                # NOTE: a server that was restarted has closed all connections.
+                if is_new or not is_lost(error):
+                    raise build_error(error) from error
+            else:
+                return connection
+
+    def _end_snapshot(self) -> None:
+        with suppress(psycopg.Error):
+            if self._held is not None and not self._held.closed:
+                self._held.execute("ROLLBACK")
+        self.close()
 
     def _render_where(
         self, kind: str, conditions: Sequence[Condition], values: list[object]
@@ -255,7 +258,8 @@ class PostgresControlTransaction(PostgresControlSession, ControlTransaction):
         """Run the statement; return whether it changed a row."""
         try:
             self.changes = True
-            return self._connect().execute(sql, values).rowcount > 0
+            assert self._held is not None  # noqa: S101  # the writing connection
+            return self._held.execute(sql, values).rowcount > 0
         except psycopg.Error as error:
             raise build_error(error) from error
 

@@ -15,15 +15,18 @@ import psycopg
 from psycopg import errors
 from psycopg.pq import TransactionStatus
 
-from twinframe.errors import StorageBusy, StorageError, TwinframeError
+from twinframe.errors import StorageBusy, StorageError, StorageUnanswered, TwinframeError
+from twinframe.runtime.backoff import Backoff
 from twinframe.storage.base import Outcome, Placement, StoreTraits
 from twinframe.storage.control import ControlStore, ControlWriteFunction, RecordKind
 from twinframe_storage_postgres.connections import (
+    DURABLE,
     Connection,
     Connections,
     connect,
     release_connections,
     share_connections,
+    watching_standbys,
 )
 from twinframe_storage_postgres.control_session import (
     PostgresControlSession,
@@ -45,6 +48,7 @@ from twinframe_storage_postgres.settings import PostgresSettings
 
 _TRIES: Final = 8
 _PAUSE: Final = 0.02
+_DOUBTS: Final = Backoff(0.02, 1.0)
 _KEPT_BATCHES: Final = 64
 _REPORTED: Final = 100
 _RACED: Final = (errors.UniqueViolation, errors.DuplicateTable, errors.DuplicateSchema)
@@ -75,7 +79,9 @@ class PostgresControlStore(ControlStore):
         # NOTE: one message, no pipeline: after one the server does not watch over an idle writer,
         # and one whose process stands still would keep the others waiting for ever.
         self._begin = (
-            f"BEGIN; SELECT set_config('lock_timeout', '{_render(settings.turn_timeout)}', true),"
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+            f" SELECT {DURABLE},"
+            f" set_config('lock_timeout', '{_render(settings.turn_timeout)}', true),"
             " set_config('idle_in_transaction_session_timeout',"
             f" '{_render(settings.idle_timeout)}', true);"
             f" SELECT version FROM {self._schema.control} WHERE id = 1 FOR UPDATE"
@@ -248,7 +254,7 @@ class PostgresControlStore(ControlStore):
         return outcomes
 
     def _send_commit(self, connection: Connection, version: int, batch: int) -> None:
-        with connection.pipeline():
+        with watching_standbys(connection), connection.pipeline():
             connection.execute(
                 f"UPDATE {self._schema.control} SET version = %s,"
                 f" batches = (%s::bigint || batches)[:{_KEPT_BATCHES}]",
@@ -259,28 +265,34 @@ class PostgresControlStore(ControlStore):
     def _find_out(self, batch: int, version: int, error: psycopg.Error) -> None:
         """Return if the batch, whose COMMIT had no answer, was committed; `_Repeat` if not.
 
-        The lock waits for the end of the lost transaction.
+        The lock waits for the end of the lost transaction, and COMMIT for standbys, as that of the
+        batch should have. Raises `StorageUnanswered` when the server does not come back in time.
         """
-        for attempt in range(_TRIES):
-            try:
-                with self._transaction() as (connection, newest):
-                    row = connection.execute(
-                        f"SELECT batches FROM {self._schema.control}"
-                    ).fetchone()
-                    connection.execute("ROLLBACK")
-            except (_Repeat, psycopg.Error):
-                time.sleep(_PAUSE * 2**attempt)
-                continue
-            batches = [] if row is None else row[0]
-            if batch in batches:
-                return
-            if newest < version or len(batches) < _KEPT_BATCHES:
-                raise _Repeat from error
-            break
-        raise StorageError(
-            "The connection to the control plane's database was lost while a batch was committed; "
-            "whether it was is unknown. Read the records before you repeat it."
-        ) from error
+        end = time.monotonic() + self.settings.idle_timeout + self.settings.turn_timeout
+        attempt = 1
+        while (found := self._read_batches()) is None:
+            if time.monotonic() >= end:
+                raise _build_unknown() from error
+            self._drop_writer()
+            time.sleep(_DOUBTS.build_pause(attempt))
+            attempt += 1
+        newest, batches = found
+        if batch in batches:
+            return
+        if newest < version or len(batches) < _KEPT_BATCHES:
+            raise _Repeat from error
+        raise _build_unknown() from error
+
+    def _read_batches(self) -> tuple[int, list[int]] | None:
+        """The newest version and the last batches; None where the server does not answer."""
+        try:
+            with self._transaction() as (connection, newest):
+                row = connection.execute(f"SELECT batches FROM {self._schema.control}").fetchone()
+                with watching_standbys(connection):
+                    connection.execute("COMMIT")
+                return newest, [] if row is None else row[0]
+        except (_Repeat, psycopg.Error, TwinframeError):
+            return None
 
     @contextmanager
     def _transaction(self) -> Iterator[tuple[Connection, int]]:
@@ -368,6 +380,13 @@ def _check_sound(connection: Connection) -> None:
     """Refuse what a function did that went on after a statement had failed: COMMIT undoes it."""
     if connection.info.transaction_status is not TransactionStatus.INTRANS:
         raise StorageError("A statement of the write function had failed.")
+
+
+def _build_unknown() -> StorageUnanswered:
+    return StorageUnanswered(
+        "The connection to the control plane's database was lost while a batch was committed; "
+        "whether it was is unknown. Read the records before you repeat it."
+    )
 
 
 def _render(seconds: float) -> str:

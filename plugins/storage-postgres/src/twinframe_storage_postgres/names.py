@@ -30,7 +30,7 @@ def build_graph_schema(prefix: str, graph: str) -> str:
 
 
 def build_schema(prefix: str, name: str) -> str:
-    """Build the name of a schema; a long one ends in a digest of the whole.
+    """Build the name of a schema; a long one ends in a dot, and a digest of the whole.
 
     Raises `ConfigurationError` for an invalid name.
     """
@@ -44,4 +44,5 @@ def build_schema(prefix: str, name: str) -> str:
     if len(schema) <= _LONGEST:
         return schema
     digest = hashlib.sha256(schema.encode()).hexdigest()[:_DIGEST]
-    return f"{schema[: _LONGEST - _DIGEST - 1]}_{digest}"
+    # SEC: no short name has a dot, so nobody can choose the name of another's graph.
+    return f"{schema[: _LONGEST - _DIGEST - 1]}.{digest}"

@@ -147,10 +147,10 @@ class StatementRunner:
             return
         if self._cancelled:
             # NOTE: the server may act on the request late, in the next statement of another.
-            connection.close()
-        else:
-            with suppress(psycopg.Error):
-                connection.execute("ROLLBACK")
+            self._source.drop(connection)
+            return
+        with suppress(psycopg.Error):
+            connection.execute("ROLLBACK")
         self._source.give(connection)
 
     # --- statements of this distribution --------------------------------------------------------
@@ -291,9 +291,12 @@ class StatementRunner:
                 if isinstance(error, EngineError) and not is_lost(error):
                     self._connection = connection  # `_end` gives it back
                     raise
+                if not is_lost(error):
+                    self._source.drop(connection)
+                    raise
                 connection.close()
-                self._source.give(connection)
-                if not is_lost(error) or (is_new and self._source is primary):
+                self._source.give(connection)  # the others will be lost, too
+                if is_new and self._source is primary:
                     raise
                 self._source = primary
 

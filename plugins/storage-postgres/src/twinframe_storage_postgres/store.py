@@ -17,10 +17,12 @@ from twinframe.runtime.backoff import Backoff
 from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, WriteFunction
 from twinframe_storage_postgres.commit import Outcomes, TransactionFailed, run_batch
 from twinframe_storage_postgres.connections import (
+    DURABLE,
     Connection,
     Connections,
     release_connections,
     share_connections,
+    watching_standbys,
 )
 from twinframe_storage_postgres.errors import EngineError, build_error, is_lost, is_repeatable
 from twinframe_storage_postgres.facts import InterfaceNames
@@ -109,11 +111,14 @@ class PostgresGraphStore(GraphStore):
 
     def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions and commit them together, while no other node writes."""
+        outcomes: Outcomes = []
         with self._writing:
-            try:
-                return self._write(functions)
-            except TwinframeError as error:
-                return [Outcome(error=error)] * len(functions)
+            while rest := functions[len(outcomes) :]:
+                try:
+                    outcomes += self._write(rest)
+                except TwinframeError as error:
+                    outcomes += [Outcome(error=error)] * len(rest)
+        return outcomes
 
     def verify(self) -> Sequence[str]:
         """Check the closure, the ends of relationships, the counts and the documents."""
@@ -132,7 +137,7 @@ class PostgresGraphStore(GraphStore):
     # --- writing --------------------------------------------------------------------------------
 
     def _write(self, functions: Sequence[WriteFunction[object]]) -> Outcomes:
-        """Write a batch; again if the server ended it for reasons that pass."""
+        """Write the first functions; again if the server ended that for reasons that pass."""
         attempt = 1
         while True:
             try:
@@ -145,7 +150,7 @@ class PostgresGraphStore(GraphStore):
             attempt += 1
         is_shared = is_lost(error) or isinstance(error, pg.LockNotAvailable)
         if len(functions) > 1 and not is_shared:
-            return [outcome for function in functions for outcome in self._write([function])]
+            return self._write(functions[: len(functions) // 2])  # one of them is at fault
         assert error is not None  # noqa: S101  # a `TransactionFailed` has a cause
         known = build_error(error) if isinstance(error, EngineError) else error
         return [Outcome(error=known)] * len(functions)
@@ -156,12 +161,20 @@ class PostgresGraphStore(GraphStore):
         self._batch += 1
         try:
             transaction.commit(self._writer, self._batch)
+        except TwinframeError:  # of a batch that read nothing, and so begins here
+            if transaction.failure is None:
+                raise
+            raise TransactionFailed from transaction.failure
         except EngineError as error:
             transaction.failure = error
             if not is_lost(error):
                 raise TransactionFailed from error
             transaction.close()
-            if not self._find_out():
+            try:
+                took_effect = self._find_out()
+            except StorageUnanswered as unanswered:
+                return [Outcome(error=unanswered)] * len(outcomes)
+            if not took_effect:
                 raise TransactionFailed from error
         finally:
             transaction.close()
@@ -192,9 +205,10 @@ class PostgresGraphStore(GraphStore):
             attempt += 1
 
     def _ask(self, connection: Connection) -> int:
-        with connection.transaction():
+        # NOTE: COMMIT of what locked a row waits for standbys, as that of the batch should have.
+        with watching_standbys(connection), connection.transaction():
             wait = str(int(self.settings.turn_timeout * 1000))
-            connection.execute("SELECT set_config('lock_timeout', %s, true)", (wait,))
+            connection.execute(f"SELECT set_config('lock_timeout', %s, true), {DURABLE}", (wait,))
             connection.execute(qualify(_LOCK, self.schema))
             row = connection.execute(qualify(_BATCH, self.schema), (self._writer,)).fetchone()
         return 0 if row is None else int(row[0])

@@ -29,7 +29,12 @@ from twinframe.storage.base import (
     WriteFunction,
 )
 from twinframe_storage_postgres import interfaces
-from twinframe_storage_postgres.connections import Connection, Connections
+from twinframe_storage_postgres.connections import (
+    DURABLE,
+    Connection,
+    Connections,
+    watching_standbys,
+)
 from twinframe_storage_postgres.draft import Draft, Mark
 from twinframe_storage_postgres.errors import is_lost
 from twinframe_storage_postgres.facts import Facts, InterfaceNames
@@ -41,13 +46,11 @@ from twinframe_storage_postgres.statements import Bindings, Row, Statement, qual
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 # PERF: one statement less than by itself. Rows are locked last, so the settings hold for that.
 _PREPARE: Final = (
-    "WITH prepared AS MATERIALIZED (SELECT set_config('lock_timeout', %s, true), "
+    "WITH prepared AS MATERIALIZED (SELECT set_config('lock_timeout', %s, true), "  # noqa: S608
     "set_config(%s, %s, true), "
     "set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), "
     "set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true), "
-    "set_config('synchronous_commit', CASE WHEN %s THEN 'off' "
-    "WHEN current_setting('synchronous_commit') = 'off' THEN 'on' "
-    "ELSE current_setting('synchronous_commit') END, true)) "
+    f"CASE WHEN %s THEN set_config('synchronous_commit', 'off', true) ELSE {DURABLE} END) "
     "SELECT model_version, last_position, last_moment, twins, content "
     "FROM prepared, @graph FOR UPDATE OF graph"
 )
@@ -135,6 +138,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         self._facts: Facts | None = None
         self.known_names = names
         self._draft = Draft()
+        self._flushed = 0
         self._twins: dict[str, StoredDocument | None] = {}
         self._models: dict[str, int | None] = {}
         self._relationships: dict[tuple[str, str], StoredDocument | None] = {}
@@ -201,6 +205,11 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
             for source_id, relationship_id, etag, text in next(found):
                 self._relationships[source_id, relationship_id] = build_stored(etag, text)
 
+    @property
+    def is_large(self) -> bool:
+        """Whether so much is put that it should be committed before others put more."""
+        return self._flushed + self._draft.size > _LARGE_DRAFT
+
     def mark(self) -> Mark:
         """Return what `undo` needs, as long as nothing is `sent` meanwhile."""
         return self._draft.mark()
@@ -235,6 +244,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         counted = bool(self._draft.twins or self._draft.relationships)
         found = self._run(statements)
         self.sent += 1
+        self._flushed += self._draft.size
         facts, events = self.facts, self._draft.events
         if counted:
             facts.twins, facts.content = [rows for rows in found if rows][-1][0]
@@ -256,7 +266,9 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
             (qualify(_NOTE_BATCH, self.schema), (writer, batch)),
             ("COMMIT", ()),
         ]
-        self._send(statements, once=False)
+        assert self._connection is not None  # noqa: S101  # `facts` took it
+        with watching_standbys(self._connection):
+            self._send(statements, once=False)
 
     def close(self) -> None:
         """End the transaction, which takes back what is not committed."""
