@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import orjson
 import pytest
@@ -14,8 +15,15 @@ from benchmarks.graph import Shape, build_twin, fill
 from tests.reliability.judging import NotRun
 from tests.reliability.nodes import Node, make_nodes
 from twinframe.storage.base import GraphTransaction, WriteFunction
+from twinframe_storage_postgres import standbys
+from twinframe_storage_postgres.connections import (
+    Connection,
+    release_connections,
+    share_connections,
+)
 from twinframe_storage_postgres.findings import list_findings
 from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.statements import Row
 from twinframe_storage_postgres.store import PostgresGraphStore
 
 _WHERE = "SELECT inet_server_port()"
@@ -115,6 +123,52 @@ def test_a_standby_that_is_behind_is_not_read(pair: Pair) -> None:
     pair.put(8.25)
     assert pair.read() == (pair.standby.port, 8.25)
     late.store.close()
+
+
+def test_what_a_relaxed_write_has_not_on_disk_is_not_missed(pair: Pair) -> None:
+    settings = pair.store.settings.model_copy(update={"read_wait": 0.05, "durability": "relaxed"})
+    relaxed = dataclasses.replace(pair, store=PostgresGraphStore(settings, "default"))
+    relaxed.store.open()
+    pair.primary.ask("ALTER SYSTEM SET wal_writer_delay = '10s'")
+    pair.primary.ask("SELECT pg_reload_conf()")
+    try:
+        for value in (1.25, 2.25, 3.25, 4.25):
+            relaxed.put(value)
+            assert relaxed.read()[1] == value
+    finally:
+        pair.primary.ask("ALTER SYSTEM RESET wal_writer_delay")
+        pair.primary.ask("SELECT pg_reload_conf()")
+        relaxed.store.close()
+
+
+def test_the_connection_that_was_asked_is_the_one_that_is_read(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One address may lead to several standbys, to another one with each connection."""
+    url = pair.store.settings.read_urls
+    server = share_connections(pair.store.settings.model_copy(update={"url": url}))
+    asked: list[int] = []
+    stolen: list[Connection] = []
+    real_read, real_give = standbys._read_row, server.give
+
+    def read(connection: Connection, *given: Any) -> Row:
+        asked.append(connection.info.backend_pid)
+        return real_read(connection, *given)
+
+    def give(connection: Connection) -> None:
+        real_give(connection)
+        stolen.append(server.take()[0])
+
+    session = pair.store.session()
+    with monkeypatch.context() as patch, session.snapshot():
+        patch.setattr(standbys, "_read_row", read)
+        patch.setattr(server, "give", give)
+        assert session.read_one("SELECT pg_backend_pid()") == asked[-1]
+        assert session.read_one(_WHERE) == pair.standby.port
+        patch.undo()
+    for connection in stolen:
+        server.give(connection)
+    release_connections(server)
 
 
 def test_the_check_says_which_servers_are_standbys(pair: Pair) -> None:

@@ -22,6 +22,7 @@ from twinframe_storage_postgres.connections import (
     release_connections,
     share_connections,
 )
+from twinframe_storage_postgres.errors import is_lost
 from twinframe_storage_postgres.settings import PostgresSettings
 
 # NOTE: after a fail-over, a server that follows no more may be further in the log of another
@@ -30,6 +31,11 @@ _POSITION: Final = (
     "SELECT at::text, ('x' || left(pg_walfile_name(at), 8))::bit(32)::int "
     "FROM pg_current_wal_flush_lsn() AS at"
 )
+_RELAXED_POSITION: Final = (
+    "SELECT at::text, ('x' || left(pg_walfile_name(at), 8))::bit(32)::int "
+    "FROM pg_current_wal_insert_lsn() AS at"
+)
+"""What is acknowledged without being on disk counts, too."""
 _HAS: Final = (
     "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn, pg_is_in_recovery() AND %s = greatest("
     "(SELECT min_recovery_end_timeline FROM pg_control_recovery()), "
@@ -46,6 +52,7 @@ class Standbys:
 
     def __init__(self, settings: PostgresSettings) -> None:
         self._wait = settings.read_wait
+        self._position = _RELAXED_POSITION if settings.durability == "relaxed" else _POSITION
         self._servers = [
             share_connections(settings.model_copy(update={"url": SecretStr(url)}))
             for url in settings.read_urls.get_secret_value().split()
@@ -58,11 +65,14 @@ class Standbys:
         for each in self._servers:
             release_connections(each)
 
-    def choose(self, primary: Connections) -> Connections:
-        """Return the connections for a snapshot. Raises what asking the primary raises."""
+    def take(self, primary: Connections) -> tuple[Connections, Connection] | None:
+        """Take a connection for a snapshot, and tell whose it is; None: read the primary.
+
+        Raises what asking the primary raises.
+        """
         if not self._servers:
-            return primary
-        position = primary.run(lambda connection: _read_row(connection, _POSITION))
+            return None
+        position = primary.run(lambda connection: _read_row(connection, self._position))
         end = time.monotonic() + self._wait
         first = next(self._turn)
         while True:
@@ -71,23 +81,45 @@ class Standbys:
                 at = number % len(self._servers)
                 if self._away[at] > time.monotonic():
                     continue
-                has_all, follows = self._ask(self._servers[at], position)
-                if follows and has_all:
-                    return self._servers[at]
+                connection, follows = self._ask(self._servers[at], position)
+                if connection is not None:
+                    return self._servers[at], connection
                 if not follows:
                     self._away[at] = time.monotonic() + _AWAY
                 behind = behind or follows
             if not behind or time.monotonic() >= end:
-                return primary
+                return None
             time.sleep(_LOOK)
 
     @staticmethod
-    def _ask(server: Connections, position: Row) -> Row:
-        """Whether the server has all up to the position, and whether it follows the primary."""
-        try:
-            return server.run(lambda connection: _read_row(connection, _HAS, position))
-        except (psycopg.Error, StorageBusy):
-            return False, False
+    def _ask(server: Connections, position: Row) -> tuple[Connection | None, bool]:
+        """Take a connection if the server there has all up to the position; and does it follow?
+
+        NOTE: an address may lead to several standbys, so the connection that was asked is read.
+        """
+        is_new = False
+        while not is_new:
+            try:
+                connection, is_new = server.take()
+            except (psycopg.Error, StorageBusy):
+                break
+            try:
+                has_all, follows = _read_row(connection, _HAS, position)
+            except psycopg.Error as error:
+                if not is_lost(error):
+                    server.give(connection)
+                    break
+                connection.close()
+                server.give(connection)
+            except BaseException:
+                server.drop(connection)
+                raise
+            else:
+                if has_all and follows:
+                    return connection, True
+                server.give(connection)
+                return None, follows
+        return None, False
 
 
 def _read_row(connection: Connection, sql: LiteralString, values: Sequence[Any] = ()) -> Row:

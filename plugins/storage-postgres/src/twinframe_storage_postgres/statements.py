@@ -282,9 +282,11 @@ class StatementRunner:
     ) -> tuple[Connection, list[list[Row]]]:
         """Run the first statements of a snapshot on a connection that is kept."""
         standbys, primary = self._standbys, self._connections
-        self._source = standbys.choose(primary) if standbys else primary
+        taken = standbys.take(primary) if standbys else None
+        self._source = taken[0] if taken else primary
         while True:
-            connection, is_new = self._source.take()
+            connection, is_new = (taken[1], False) if taken else self._source.take()
+            taken = None
             try:
                 return connection, begin(connection)
             except BaseException as error:
