@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import selectors
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeAlias, TypeVar
 
 import psycopg
@@ -32,6 +33,7 @@ DURABLE: Final = (
 """What makes a transaction durable on a server that has `synchronous_commit` off."""
 _IDLE_SECONDS: Final = 60.0
 _PREPARED: Final = 400
+_Status: Final = psycopg.pq.TransactionStatus
 
 
 class Connections:
@@ -65,10 +67,18 @@ class Connections:
                 self.give(connection)
 
     def take(self) -> tuple[Connection, bool]:
-        """Take a connection, and whether it is new. `give` it back, whatever happens.
+        """Take a connection, and whether it is new. `give` or `end` it, whatever happens.
 
         Raises `StorageBusy` when none comes free in time.
         """
+        while True:
+            connection, is_new = self._take()
+            if is_new or _has_ended(connection, self._settings.connect_timeout):
+                return connection, is_new
+            connection.close()
+            self.give(connection)
+
+    def _take(self) -> tuple[Connection, bool]:
         end = time.monotonic() + self._settings.connect_timeout
         with self._room:
             if self._waiting >= self._settings.max_waiting:
@@ -97,10 +107,30 @@ class Connections:
 
     def give(self, connection: Connection) -> None:
         """Give a connection back; one that is closed, or in the middle of something, is dropped."""
-        state = connection.info.transaction_status
-        if state != psycopg.pq.TransactionStatus.IDLE and not connection.closed:
+        if connection.info.transaction_status != _Status.IDLE and not connection.closed:
             self.drop(connection)
+        else:
+            self._keep(connection)
+
+    def end(self, connection: Connection) -> None:
+        """Give a connection back whose transaction ends without a change.
+
+        PERF: nobody waits for the server's answer, unless the connection is taken again before.
+        psycopg, which forgets all prepared statements at a ROLLBACK, does not know of this one.
+        """
+        if connection.info.transaction_status not in (_Status.INTRANS, _Status.INERROR):
+            self.give(connection)
             return
+        try:
+            connection.pgconn.send_query(b"ROLLBACK")
+            is_sent = not connection.pgconn.flush()
+        except psycopg.Error:
+            is_sent = False
+        if not is_sent:
+            connection.close()
+        self._keep(connection)
+
+    def _keep(self, connection: Connection) -> None:
         if connection.closed:
             # NOTE: the server was probably restarted: then none of the others is of use.
             with self._room:
@@ -138,6 +168,22 @@ class Connections:
         with self._room:
             self._open -= count
             self._room.notify(count)
+
+
+def _has_ended(connection: Connection, seconds: float) -> bool:
+    """Wait for the answer to the ROLLBACK of `end`; return whether the connection is of use."""
+    line, limit = connection.pgconn, time.monotonic() + seconds
+    with suppress(psycopg.Error):
+        while line.transaction_status == _Status.ACTIVE:
+            line.consume_input()
+            if not line.is_busy():
+                line.get_result()
+                continue
+            with selectors.DefaultSelector() as selector:
+                selector.register(line.socket, selectors.EVENT_READ)
+                if not selector.select(limit - time.monotonic()):
+                    return False
+    return line.transaction_status == _Status.IDLE
 
 
 def connect(settings: PostgresSettings) -> Connection:

@@ -73,7 +73,11 @@ class GraphScans(StatementRunner, GraphReader):
 
     def read_schema_version(self) -> int:
         """A random number of the last change of models: a cache key even across rollbacks."""
+        if self._version is not None:
+            return self._version
         version: int = self.read_one(_SCHEMA_VERSION)
+        if self._depth:
+            self._version = version
         return version
 
     def read_label_sets(self) -> LabelSets:

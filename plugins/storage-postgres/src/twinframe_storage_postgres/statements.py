@@ -30,13 +30,19 @@ _LIMIT: Final = "SELECT set_config('statement_timeout', %s, true)"
 _FREE: Final = (
     "SELECT set_config('search_path', %s, true), set_config('enable_seqscan', 'on', true), "
     "set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true), "
-    "set_config('cursor_tuple_fraction', '1', true), odd_texts FROM @graph"
+    "set_config('cursor_tuple_fraction', '1', true), "
+    "set_config('plan_cache_mode', %s, true), odd_texts, model_version FROM @graph"
 )
-"""Lets statements of the compiler, and those over all rows, be planned as the server finds best."""
+"""Lets statements of the compiler, and those over all rows, be planned as the server finds best.
+"""
+KEEP_PLAN: Final = "auto"
+"""PERF: planning a hop takes 0.2 ms, its run 0.03 ms."""
+PLAN_EACH: Final = "force_custom_plan"
+"""NOTE: for statements with a page: a plan for any page takes it for a tenth of all rows."""
 _GUARD: Final = "SAVEPOINT compiled"
 _UNGUARD: Final = "RELEASE SAVEPOINT compiled"
 _TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT compiled"
-# NOTE: a trap of the compiler ends a pipeline; psycopg would warn of the statements behind it.
+# NOTE: a statement that fails ends a pipeline; psycopg would warn of those behind it.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 _SECONDS_A_STEP: Final = 20e-9
 _FEW_MS: Final = 50
@@ -73,7 +79,10 @@ class StatementRunner:
         self._depth = 0
         self._deadline: float | None = None
         self._limit_ms = 0
-        self._is_free = False
+        self._planning = ""
+        self._is_guarded = False
+        self._version: int | None = None
+        """The number of the last change of models, as far as the snapshot has read it."""
         self.has_odd_texts = False
         """Whether the snapshot has texts with U+0001, as far as a statement of the compiler ran."""
         self._cancelled = False
@@ -137,21 +146,21 @@ class StatementRunner:
         try:
             yield
         finally:
-            self._end()
+            self._deadline, self._depth = None, 0
+            self._leave()
 
-    def _end(self) -> None:
+    def _leave(self) -> None:
+        """End the server's part of the snapshot; the next statement would see a new state."""
         connection, self._connection = self._connection, None
-        self._deadline, self._depth = None, 0
-        self._limit_ms, self._is_free = 0, False
+        self._limit_ms, self._planning, self._is_guarded = 0, "", False
+        self._version = None
         if connection is None:
             return
         if self._cancelled:
             # NOTE: the server may act on the request late, in the next statement of another.
             self._source.drop(connection)
-            return
-        with suppress(psycopg.Error):
-            connection.execute("ROLLBACK")
-        self._source.give(connection)
+        else:
+            self._source.end(connection)
 
     # --- statements of this distribution --------------------------------------------------------
 
@@ -178,7 +187,7 @@ class StatementRunner:
         self._cursors += 1
         name, size, rows = f"rows{self._cursors}", _FIRST_ROWS, 0
         declare = f"DECLARE {name} NO SCROLL CURSOR FOR {qualify(sql, self.schema)}"
-        first = self._free()
+        first = self._free(self._planning or PLAN_EACH)
         statements = [*first, (declare, bindings), (f"FETCH {size} FROM {name}", ())]
         found = self._run(statements, once=True)
         self._note_free(found[: len(first)])
@@ -199,44 +208,59 @@ class StatementRunner:
 
     # --- statements of the compiler -------------------------------------------------------------
 
-    def select(self, sql: str, bindings: Bindings, translate: Translate) -> list[Row]:
+    def select(
+        self, sql: str, bindings: Bindings, translate: Translate, planning: str = PLAN_EACH
+    ) -> list[Row]:
         """Rows of a statement whose tables are not qualified, in a snapshot.
 
         The results are those of the text format. An error is what `translate` makes of it, where
         that is something; the snapshot can be read on after it.
+
+        PERF: if this is its first statement, nobody has seen its state, and the next one begins it
+        anew. A savepoint costs two statements more.
         """
         if not self._depth:
             with self.snapshot():
-                return self.select(sql, bindings, translate)
-        first = self._free()
-        statements = [*first, (_GUARD, ()), (sql, bindings), (_UNGUARD, ())]
+                return self.select(sql, bindings, translate, planning)
+        first = self._free(planning)
+        guard = self._build_guard()
+        statements = [*first, *guard, (sql, bindings)]
         try:
             found = self._send(statements, once=False, binary=False)
         except psycopg.Error as error:
             known = translate(error)
             if known is None:
                 self._fail(error)
-            self._take_back()
-            self._is_free = False
+            if guard:
+                self._take_back()
+            else:
+                self._leave()
             raise known from error
+        self._is_guarded = self._is_guarded or bool(guard)
         self._note_free(found[: len(first)])
-        return found[-2]
+        return found[-1]
+
+    def _build_guard(self) -> list[Statement]:
+        """Let the snapshot be read on after an error of the statements behind these."""
+        if self._connection is None:
+            return []
+        return [(_UNGUARD, ()), (_GUARD, ())] if self._is_guarded else [(_GUARD, ())]
 
     def _take_back(self) -> None:
         """Go on in the snapshot after an error."""
+        self._is_guarded = True
         if self._connection is not None and not self._connection.closed:
             with suppress(psycopg.Error):
                 self._connection.execute(_TAKE_BACK)
 
-    def _free(self) -> list[Statement]:
-        if self._is_free:
+    def _free(self, planning: str) -> list[Statement]:
+        if planning == self._planning:
             return []
-        self._is_free = True
-        return [(qualify(_FREE, self.schema), (f'"{self.schema}"',))]
+        return [(qualify(_FREE, self.schema), (f'"{self.schema}"', planning))]
 
     def _note_free(self, found: Sequence[list[Row]]) -> None:
-        for ((*_, has_odd_texts),) in found:
-            self.has_odd_texts = has_odd_texts
+        for ((*_, planning, has_odd_texts, version),) in found:
+            self._planning, self._version, self.has_odd_texts = planning, version, has_odd_texts
 
     # --- on the wire ----------------------------------------------------------------------------
 
@@ -291,7 +315,7 @@ class StatementRunner:
                 return connection, begin(connection)
             except BaseException as error:
                 if isinstance(error, EngineError) and not is_lost(error):
-                    self._connection = connection  # `_end` gives it back
+                    self._connection = connection  # `_leave` gives it back
                     raise
                 if not is_lost(error):
                     self._source.drop(connection)

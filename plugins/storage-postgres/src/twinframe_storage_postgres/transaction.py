@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
-import psycopg
-
 from twinframe.errors import (
     RelationshipNotFound,
     RelationshipsNotDeleted,
@@ -274,12 +272,10 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         """End the transaction, which takes back what is not committed."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            if not connection.closed and not is_lost(self.failure):
-                idle = psycopg.pq.TransactionStatus.IDLE
-                with suppress(psycopg.Error):
-                    if connection.info.transaction_status != idle:
-                        connection.execute("ROLLBACK")
-            self._connections.give(connection)
+            if is_lost(self.failure):
+                self._connections.give(connection)
+            else:
+                self._connections.end(connection)
 
     def change(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """Run a statement that changes something, after what is in the draft."""
@@ -329,7 +325,8 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
             raise _Missing
         return super()._run(statements, once=once)
 
-    def _free(self) -> list[Statement]:
+    def _free(self, planning: str) -> list[Statement]:
+        del planning
         return []  # a write has few rows to read, by their keys
 
     # --- reads ----------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from twinframe_storage_postgres.compiler.extensions import PostgresExtensions
 from twinframe_storage_postgres.compiler.output import build_json_column
 from twinframe_storage_postgres.scans import GraphScans
 from twinframe_storage_postgres.spelling import has_odd_text, render_members
-from twinframe_storage_postgres.statements import Row
+from twinframe_storage_postgres.statements import KEEP_PLAN, PLAN_EACH, Row
 
 _EXTENSIONS: Final = PostgresExtensions(DIALECT)
 _PLACEHOLDER: Final = re.compile("\0(\\w+)\0(::jsonb?)?")
@@ -58,7 +58,8 @@ _DECLINED: Final = {
 class _Statement:
     """A statement with psycopg's placeholders."""
 
-    def __init__(self, marked: str) -> None:
+    def __init__(self, marked: str, planning: str) -> None:
+        self._planning = planning
         self._names: dict[str, bool] = {}
         text = _PLACEHOLDER.sub(self._name, marked.replace("%", "%%"))
         # NOTE: psycopg reads a statement without values as it is.
@@ -74,7 +75,7 @@ class _Statement:
         bound = {
             name: _bind(values[name], is_json=is_json) for name, is_json in self._names.items()
         }
-        rows = scans.select(prefix + self.text, bound, _build_error)
+        rows = scans.select(prefix + self.text, bound, _build_error, self._planning)
         if scans.has_odd_texts:
             raise CannotRun("A graph with texts that have U+0001.")
         return rows
@@ -118,14 +119,17 @@ class PostgresQuery(CompiledQuery):
         self._reads_labels = any(column.reads_labels for column in self._bodies)
         self._heads = [orjson.dumps(name) + b":" for name in query.columns]
         self._page = select.page or Page()
-        self._rows = _Statement(select.render(_list_cells(self._columns)))
+        planning = KEEP_PLAN if select.page is None else PLAN_EACH
+        self._rows = _Statement(select.render(_list_cells(self._columns)), planning)
         key = find_key(query, select)
         self.resumable = key is not None
         if key is not None:
             select.add_condition(f"{key} > \0page_after\0::bigint")
             select.order_by = [key]
+        cells = [*_list_cells(self._bodies), key or "NULL"]
+        self._whole = None if select.page else _Statement(select.render(cells), KEEP_PLAN)
         select.page = _PAGE
-        self._json = _Statement(select.render([*_list_cells(self._bodies), key or "NULL"]))
+        self._json = _Statement(select.render(cells), PLAN_EACH)
         self.text = self._json.text
 
     def run_json(
@@ -142,7 +146,8 @@ class PostgresQuery(CompiledQuery):
         self._bind_page(bindings, skip, limit)
         bindings["page_after"] = 0 if after is None else int(after)
         labels = scans.read_label_sets() if self._reads_labels else {}
-        rows = self._json.run(scans, bindings)
+        is_whole = limit is None and not skip
+        rows = ((is_whole and self._whole) or self._json).run(scans, bindings)
         if self._is_one_document:
             # PERF: three times as fast as the parts of a row.
             head, tail = self._heads[0].decode(), "}"
