@@ -22,7 +22,7 @@ OUT, IN = "relationship_out", "relationship_in"
 IDS = ["sensor-3", "sensor-6", "sensor-9"]
 
 
-@pytest.fixture(scope="module", params=[600, 6000])
+@pytest.fixture(scope="module", params=[2000, 8000])
 def graph(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphSession]:
     """Sensors in rooms, ten in each."""
     rooms = request.param // 10
@@ -37,7 +37,8 @@ def graph(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gr
         stack.callback(graphs.close)
         session = stack.enter_context(graphs.open(twins, edges))
         with psycopg.connect(share_server(), autocommit=True) as connection:
-            connection.execute("ANALYZE")
+            for table in ("twin", "relationship"):
+                connection.execute(f"ANALYZE {session.schema}.{table}")
         yield session
 
 

@@ -360,7 +360,8 @@ def test_the_past_of_many_rows_is_asked_for_at_once(
         assert rows == expected, text
         assert max(single) == 1
         assert len(counts) <= 8, text
-        assert sum(counts) <= 1.5 * len(single) + 20, text
+        # One after the other, `any` asks of no room after the first that it finds.
+        assert sum(counts) <= 1.5 * max(len(single), 40) + 20, text
 
 
 def test_an_answer_that_cannot_be_had_fails_where_it_is_needed(rooms: Timed) -> None:
