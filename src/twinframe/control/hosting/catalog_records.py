@@ -103,6 +103,7 @@ class RecordCatalog(Catalog):
         self._process = ""
         self._view = CatalogView()
         self._looked = -HOLD_SECONDS
+        self._is_behind = False
         self._life: LifeWatch[int] = LifeWatch(LEASE_SECONDS, monotonic)
         self._dead: frozenset[str] = frozenset()
         self._has_deaths = False
@@ -149,14 +150,14 @@ class RecordCatalog(Catalog):
         """Take over what others changed."""
         began = self._monotonic()
         is_late = began - self._looked > _RELOAD_SECONDS
-        view = CatalogView() if is_late or not self._view.version else self._view
+        view = CatalogView() if is_late or self._is_behind or not self._view.version else self._view
         newer = Condition("version", Comparison.ABOVE, view.version)
         records = self.read(lambda s: s.find(ADDRESS.name, [newer], order=Order("version")))
         view = view.take(records, self._view)
-        self._view, self._looked = view, began
+        self._view, self._looked, self._is_behind = view, began, False
 
     def _follow(self) -> None:
-        next_beat = self._monotonic()
+        next_beat = self._monotonic() + LEASE_SECONDS / BEATS  # `start` gave the first sign
         is_told = False
         while not self._ending.is_set():
             try:
@@ -178,14 +179,14 @@ class RecordCatalog(Catalog):
         name = self._process
         body = orjson.dumps({"process": read_holder()})
 
-        def apply(found: ControlTransaction) -> None:
+        def apply(found: ControlTransaction) -> int:
             stored = found.read(PROCESS.name, name)
             if stored is None:
-                found.insert(Record(PROCESS.name, name, body))
-            else:
-                found.update(stored)
+                return found.insert(Record(PROCESS.name, name, body)).version
+            return found.update(stored).version
 
-        self.write(apply)
+        # NOTE: versions go back when a fail-over lost the last changes.
+        self._is_behind = self.write(apply) <= self._view.version
         processes = self.read(lambda session: session.find(PROCESS.name))
         dead = frozenset(each.id for each in processes if self._is_over(each))
         self._life.forget_all_but([each.id for each in processes])
@@ -311,8 +312,10 @@ class RecordCatalog(Catalog):
     def tidy(self) -> None:
         """Remove files of this machine whose graph is gone, and records that nobody needs."""
         self.prepare()
+        # NOTE: listed first: a graph that is made meanwhile is not among them.
+        directories = [*self._graphs.iterdir()]
         graphs = self.read(lambda session: {one.id for one in session.find(GRAPH.name)})
-        for directory in self._graphs.iterdir():
+        for directory in directories:
             if directory.name not in graphs:
                 shutil.rmtree(directory, ignore_errors=True)
         old = Condition("gone", Comparison.BELOW, int(time.time()) - _FORGET_SECONDS)

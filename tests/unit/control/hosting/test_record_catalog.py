@@ -438,3 +438,42 @@ def test_a_quota_counts_what_other_machines_told(tmp_path: Path) -> None:
     assert counter.read(60, 600) == 5
     assert counter.take(60, 660, 5) == 0  # another minute
     counter.close()
+
+
+def test_after_a_fail_over_that_lost_the_last_changes_all_is_read_again(nodes: Nodes) -> None:
+    server, provisioner = nodes.serve("a"), nodes.make("b")
+    publish(provisioner, build_entry("g"))
+    kept = nodes.records.tables, nodes.records._version
+    for number in range(5):
+        publish(provisioner, build_entry(f"lost{number}"))
+    wait_until(lambda: server.find("lost4"))
+    nodes.records.tables, nodes.records._version = kept
+    publish(provisioner, build_entry("h"))
+    nodes.clock.now += LEASE_SECONDS / 2  # the next sign of life
+    wait_until(lambda: server.find("h"))
+    assert server.find("g") is not None
+    assert server.find("lost4") is None
+
+
+def test_tidying_keeps_the_files_of_a_graph_that_is_made_meanwhile(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = nodes.serve("a")
+    left = catalog.build_directory("old", "1")
+    left.mkdir(parents=True)
+    entry = build_entry()
+    real = catalog.read
+
+    def read(function: Callable[..., object]) -> object:
+        found = real(function)
+        monkeypatch.undo()
+        publish(catalog, entry)
+        wait_until(lambda: catalog.find("g"))
+        with catalog.keeping(entry):
+            pass
+        return found
+
+    monkeypatch.setattr(catalog, "read", read)
+    catalog.tidy()
+    assert catalog.build_directory("g", "1").is_dir()
+    assert not left.exists()
