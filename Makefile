@@ -60,7 +60,8 @@ $(READY): pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "twinframe needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12")'
 	@echo 'Setting up $(VENV) (a minute or two, once) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) --upgrade 'pip>=24' 'hatchling>=1.27' editables
+	@$(PIP) --upgrade 'pip>=24' 'hatchling>=1.27' editables 'setuptools>=70.1'
+# setuptools builds nkeys, which has no wheel on PyPI; from 70.1 on it needs no `wheel` to do so.
 # PERF: one builder for all packages; byte code on all cores: 34 s of CPU for 44, a third of it at once.
 # Of our own code too: tests start hundreds of processes, and where PYTHONDONTWRITEBYTECODE is set
 # each of them would compile it anew (0.4 s).

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 FILE = Path(__file__).resolve().parents[2] / "constraints.txt"
-BUILDERS = ("pip", "hatchling", "editables")
+BUILDERS = ("pip", "hatchling", "editables", "setuptools")
 """What `make setup` installs before our own packages."""
 
 
