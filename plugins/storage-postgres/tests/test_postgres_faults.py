@@ -262,7 +262,8 @@ def test_a_node_that_stops_in_the_middle_of_a_write_does_not_hold_up_others_for_
 def test_a_commit_whose_wait_for_standbys_was_ended_is_not_acknowledged(
     server: PostgresServer, tmp_path: Path
 ) -> None:
-    store = _build(server.url, tmp_path)
+    quiet = f"{server.url} options='-c client_min_messages=error'"  # the warning is heard anyhow
+    store = _build(quiet, tmp_path)
     store.open()
     settings = store.settings
     control = PostgresControlStore(settings, "control")

@@ -31,6 +31,8 @@ DURABLE: Final = (
     "THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
 )
 """What makes a transaction durable on a server that has `synchronous_commit` off."""
+WARNED: Final = "set_config('client_min_messages', 'warning', true)"
+"""What lets a transaction hear of `watching_standbys`, whatever the role says."""
 _IDLE_SECONDS: Final = 60.0
 _PREPARED: Final = 400
 _Status: Final = psycopg.pq.TransactionStatus

@@ -21,6 +21,7 @@ from twinframe.storage.base import Outcome, Placement, StoreTraits
 from twinframe.storage.control import ControlStore, ControlWriteFunction, RecordKind
 from twinframe_storage_postgres.connections import (
     DURABLE,
+    WARNED,
     Connection,
     Connections,
     connect,
@@ -80,7 +81,7 @@ class PostgresControlStore(ControlStore):
         # and one whose process stands still would keep the others waiting for ever.
         self._begin = (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-            f" SELECT {DURABLE},"
+            f" SELECT {DURABLE}, {WARNED},"
             f" set_config('lock_timeout', '{_render(settings.turn_timeout)}', true),"
             " set_config('idle_in_transaction_session_timeout',"
             f" '{_render(settings.idle_timeout)}', true);"

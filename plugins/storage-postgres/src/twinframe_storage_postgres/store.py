@@ -18,6 +18,7 @@ from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, 
 from twinframe_storage_postgres.commit import Outcomes, TransactionFailed, run_batch
 from twinframe_storage_postgres.connections import (
     DURABLE,
+    WARNED,
     Connection,
     Connections,
     release_connections,
@@ -208,7 +209,8 @@ class PostgresGraphStore(GraphStore):
         # NOTE: COMMIT of what locked a row waits for standbys, as that of the batch should have.
         with watching_standbys(connection), connection.transaction():
             wait = str(int(self.settings.turn_timeout * 1000))
-            connection.execute(f"SELECT set_config('lock_timeout', %s, true), {DURABLE}", (wait,))
+            settings = f"set_config('lock_timeout', %s, true), {DURABLE}, {WARNED}"
+            connection.execute(f"SELECT {settings}", (wait,))
             connection.execute(qualify(_LOCK, self.schema))
             row = connection.execute(qualify(_BATCH, self.schema), (self._writer,)).fetchone()
         return 0 if row is None else int(row[0])

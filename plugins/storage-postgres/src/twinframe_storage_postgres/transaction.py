@@ -29,6 +29,7 @@ from twinframe.storage.base import (
 from twinframe_storage_postgres import interfaces
 from twinframe_storage_postgres.connections import (
     DURABLE,
+    WARNED,
     Connection,
     Connections,
     watching_standbys,
@@ -48,7 +49,7 @@ _PREPARE: Final = (
     "set_config(%s, %s, true), "
     "set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), "
     "set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true), "
-    f"CASE WHEN %s THEN set_config('synchronous_commit', 'off', true) ELSE {DURABLE} END) "
+    f"{WARNED}, CASE WHEN %s THEN set_config('synchronous_commit', 'off', true) ELSE {DURABLE} END) "
     "SELECT model_version, last_position, last_moment, twins, content "
     "FROM prepared, @graph FOR UPDATE OF graph"
 )
