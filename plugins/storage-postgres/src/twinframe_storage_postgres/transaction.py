@@ -49,7 +49,8 @@ _PREPARE: Final = (
     "set_config(%s, %s, true), "
     "set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), "
     "set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true), "
-    f"{WARNED}, CASE WHEN %s THEN set_config('synchronous_commit', 'off', true) ELSE {DURABLE} END) "
+    f"{WARNED}, "
+    f"CASE WHEN %s THEN set_config('synchronous_commit', 'off', true) ELSE {DURABLE} END) "
     "SELECT model_version, last_position, last_moment, twins, content "
     "FROM prepared, @graph FOR UPDATE OF graph"
 )
