@@ -102,6 +102,7 @@ WITH gone AS (
     SELECT position FROM @event WHERE position <= %s ORDER BY position LIMIT %s)
   RETURNING position)
 SELECT count(*) FROM gone"""
+_FORGET_MOMENT: Final = "UPDATE @graph SET last_moment = 0"
 _LARGE_DRAFT: Final = 4 * 1024 * 1024
 _UNKNOWN: Final = object()
 
@@ -549,6 +550,11 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
     def delete_events(self, *, up_to: int, limit: int) -> int:
         """Delete the oldest events."""
         count: int = self.change(_DELETE_EVENTS, (up_to, limit))[0][0]
+        is_empty = count < limit and up_to >= self.facts.last_position
+        if is_empty and self.facts.last_moment:
+            # NOTE: what comes next may be the history of another graph, from before.
+            self.change(_FORGET_MOMENT)
+            self.facts.last_moment = 0
         return count
 
 
