@@ -10,6 +10,9 @@ import re
 from decimal import Decimal
 from typing import Final
 
+NEGATIVE_ZERO: Final = "0.00"
+"""The spelling of -0.0."""
+
 _ESCAPE: Final = re.compile(r"\\(?:u0001|.)", re.DOTALL)
 _TOKEN: Final = re.compile(
     r'"(?:[^"\\]|\\.)*"|(?P<float>-?\d+(?:\.\d+)?[eE][+-]?\d+|-?\d+\.\d+)', re.DOTALL
@@ -38,7 +41,7 @@ def _spell(found: re.Match[str]) -> str:
         return _swap(found[0], r"\u0000", r"\u0001")
     value = float(number)
     if value == 0.0:
-        return "0.00" if number.startswith("-") else "0.0"
+        return NEGATIVE_ZERO if number.startswith("-") else "0.0"
     if abs(value) >= _EXACT and -_BEYOND <= value < _BEYOND:
         return f"{int(value)}.0"
     spelled = f"{Decimal(repr(value)):f}"

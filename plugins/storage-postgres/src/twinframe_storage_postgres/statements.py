@@ -35,6 +35,8 @@ _FREE: Final = (
 )
 """Lets statements of the compiler, and those over all rows, be planned as the server finds best.
 """
+_LONGEST: Final = 2**31 - 1
+"""Milliseconds of the longest `statement_timeout`."""
 KEEP_PLAN: Final = "auto"
 """PERF: planning a hop takes 0.2 ms, its run 0.03 ms."""
 PLAN_EACH: Final = "force_custom_plan"
@@ -337,7 +339,7 @@ class StatementRunner:
         """Let the server end the statement at the deadline, if it is not told so already."""
         if self._deadline is None:
             return []
-        left = max(int((self._deadline - time.monotonic()) * 1000), 1)
+        left = min(max(int((self._deadline - time.monotonic()) * 1000), 1), _LONGEST)
         if self._limit_ms and left > self._limit_ms - _FEW_MS:
             return []
         self._limit_ms = left

@@ -167,7 +167,8 @@ class ElementExtensions(Extensions):
             raise CannotRun("reduce() to a value of so many types.")
         accumulated = Term(kinds, "NULL", elements=elements or k.JSON)
         start = self._render_carried(initial, kinds)
-        trap = self.dialect.render_trap("reduce() over so long a list", kinds)
+        trap_kinds = kinds if self.dialect.is_plain(kinds) else k.JSON
+        trap = self.dialect.render_trap("reduce() over so long a list", trap_kinds)
         items = let.names[0]
         size = self.render_size(items)
         last = f"{table}.i = {size}"

@@ -26,7 +26,7 @@ from twinframe.query.sql import (
 from twinframe.query.sql import kinds as k
 from twinframe_storage_postgres.compiler.dialect import DIALECT
 from twinframe_storage_postgres.compiler.maps import render_stored
-from twinframe_storage_postgres.spelling import read_json, read_text
+from twinframe_storage_postgres.spelling import NEGATIVE_ZERO, read_json, read_text
 
 Decode: TypeAlias = Callable[[Sequence[Any], LabelSets], Value]
 
@@ -72,7 +72,10 @@ def _decode_text(cells: Sequence[Any], labels: LabelSets) -> Value:
 
 
 def _decode_json(cells: Sequence[Any], labels: LabelSets) -> Value:
-    value: Value = None if cells[0] is None else orjson.loads(read_json(cells[0]))
+    cell: str | None = cells[0]
+    if cell == NEGATIVE_ZERO:
+        return -0.0
+    value: Value = None if cell is None else orjson.loads(read_json(cell))
     return value
 
 
