@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.storages import choose
-from tests.unit.graph.conftest import World, build_rdf, build_sqlite
+from tests.unit.graph.conftest import World, build_postgres, build_rdf, build_sqlite
 from tests.unit.graph.transfer.test_importing import File, export, run
 from twinframe.errors import InvalidArgument, ValidationFailed
 from twinframe.model.json import JsonLimits, parse_json
@@ -85,6 +85,8 @@ def meters(
 def build_store(kind: str, place: Path) -> GraphStore:
     if kind == "memory":
         return MemoryStore()
+    if kind == "postgres":
+        return build_postgres(place)
     return build_sqlite(place) if kind == "sqlite" else build_rdf(kind, None)
 
 

@@ -155,7 +155,7 @@ def test_limits_come_from_the_settings(sensors: Any) -> None:
     with pytest.raises(LimitExceeded):
         run(f"RETURN '{'x' * 200}' AS x", MaxTextBytes=100)
     with pytest.raises(LimitExceeded):
-        run("MATCH (a:Sensor), (b:Sensor) RETURN collect(a.serial + b.serial) AS x", MaxRows=100)
+        run("MATCH (a:Sensor), (b:Sensor) RETURN collect(nullIf(a.serial, b)) AS x", MaxRows=100)
     with pytest.raises(QueryTimeout):
         run("MATCH (a), (b), (c), (d), (e) RETURN count(*) AS n", Timeout=0.05)
 
@@ -252,10 +252,12 @@ def test_an_engine_that_gives_up_between_pages_lets_the_evaluator_start_again(
 
 
 def test_the_charge_grows_with_the_rows(sensors: Any) -> None:
-    run = sensors.graph.queries.run
-    few = sensors.do(run(ALL, None, None, 1)).charge
-    many = sensors.do(run(ALL, None, None, 25)).charge
-    assert 1 <= few < many
+    def charge(size: int) -> float:
+        # NOTE: the time of statements counts, too; the least is without that of the machine.
+        runs = (sensors.do(sensors.graph.queries.run(ALL, None, None, size)) for _ in range(5))
+        return min(run.charge for run in runs)
+
+    assert 1 <= charge(1) < charge(25)
 
 
 def test_explain_answers_the_plan_and_runs_nothing(sensors: Any) -> None:

@@ -93,14 +93,15 @@ def test_the_nesting_of_a_text_is_bounded(rooms: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "MATCH (a), (b), (c) RETURN atan2(size(a.name), 1) AS n, b.name AS m ORDER BY n, m",
-        "MATCH (a), (b), (c) RETURN size(collect(atan2(size(a.name), 1))) AS n",
-        "MATCH (a), (b), (c) RETURN DISTINCT a.name, b.name, c.name, atan2(size(a.name), 1) AS s",
-        "MATCH (a), (b), (c) RETURN a.name, b.name, c.name, sum(atan2(size(a.name), 1)) AS s",
-        "UNWIND [1000] AS x WITH range(1, x) AS l RETURN atan2(size(l), 1) AS n",
+        "MATCH (a), (b), (c) RETURN nullIf(a.name, 1) AS n, b.name AS m ORDER BY n, m",
+        "MATCH (a), (b), (c) RETURN size(collect(nullIf(a.name, 1))) AS n",
+        "MATCH (a), (b), (c) RETURN DISTINCT a.name, b.name, c.name, nullIf(a.name, 1) AS s",
+        "MATCH (a), (b), (c) RETURN a.name, b.name, c.name, sum(nullIf(size(a.name), 1)) AS s",
+        "UNWIND [1000] AS x WITH range(1, x) AS l RETURN nullIf(size(l), 1) AS n",
     ],
 )
 def test_what_the_evaluator_holds_is_bounded(rooms: Any, text: str) -> None:
+    """No store computes `nullIf`, so the evaluator has rows of its own."""
     with pytest.raises(LimitExceeded, match="Query__MaxRows"):
         run(rooms, text, MaxRows=500)
     assert run(rooms, text).rows
@@ -127,6 +128,7 @@ def test_what_sqlite_collects_is_bounded(tmp_path: Any) -> None:
 
 
 def test_the_charge_tells_work_apart_that_gives_equal_rows(rooms: Any) -> None:
-    little = run(rooms, "MATCH (a {`$dtId`: 'r0'}) RETURN count(*) AS n").charge
+    # NOTE: the time of statements counts, too; the least is without that of the machine.
+    little = min(run(rooms, "MATCH (a {`$dtId`: 'r0'}) RETURN count(*) AS n").charge for _ in "123")
     much = run(rooms, "MATCH (a), (b), (c), (d), (e) WHERE a.name < b.name RETURN count(*) AS n")
     assert much.charge > little + 3
