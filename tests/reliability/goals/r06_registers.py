@@ -7,7 +7,8 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import orjson
@@ -47,36 +48,19 @@ def judge(trial: Trial) -> Sequence[Figure]:
     dice = random.Random(trial.seed)
     wanted, longest = trial.pick(100_000, 2_000), trial.pick(250, 60)
     wanted_kills = trial.pick(30, 1)
-    history, stop, kills = History(), threading.Event(), 0
+    history, kills = History(), 0
     server = Server(trial.folder, workers=2)
     with server:
         add_model(server.port)
-        setting_up = Line(server.port)
-        for key in range(KEYS):
-            setting_up.call("PUT", f"/digitaltwins/k{key}", counter(0))
-        setting_up.close()
-        threads = [
-            threading.Thread(target=_write, args=(server.port, key, history, stop))
-            for key in range(KEYS)
-        ]
-        threads += [
-            threading.Thread(target=_read, args=(server.port, dice.random(), history, stop))
-            for _ in range(READERS)
-        ]
-        for thread in threads:
-            thread.start()
+        put_counters(server.port, KEYS)
         end = time.monotonic() + longest
-        try:
+        with using([server.port], history, dice):
             while (history.operations < wanted or kills < wanted_kills) and time.monotonic() < end:
                 time.sleep(0.7)
                 workers = list_workers(server)
                 if len(workers) == 2:
                     os.kill(dice.choice(workers), signal.SIGKILL)
                     kills += 1
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
     return [
         exactly("violations", history.violations),
         at_least("operations", history.operations, trial.pick(100_000, 500)),
@@ -84,31 +68,69 @@ def judge(trial: Trial) -> Sequence[Figure]:
     ]
 
 
-def _write(port: int, key: int, history: History, stop: threading.Event) -> None:
+def put_counters(port: int, count: int) -> None:
+    """Put so many twins with the value 0."""
+    line = Line(port)
+    for key in range(count):
+        line.call("PUT", f"/digitaltwins/k{key}", counter(0))
+    line.close()
+
+
+@contextmanager
+def using(ports: Sequence[int], history: History, dice: random.Random) -> Iterator[None]:
+    """Write and read the registers until the end of the block, over any of these ports.
+
+    More ports may be added meanwhile.
+    """
+    stop = threading.Event()
+    threads = [
+        threading.Thread(target=_write, args=(ports, dice.random(), key, history, stop))
+        for key in range(KEYS)
+    ]
+    threads += [
+        threading.Thread(target=_read, args=(ports, dice.random(), history, stop))
+        for _ in range(READERS)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def _write(
+    ports: Sequence[int], seed: float, key: int, history: History, stop: threading.Event
+) -> None:
+    dice = random.Random(seed)
     while not stop.is_set():
         try:
-            line = Line(port)
+            line = Line(dice.choice(ports))
             try:
-                while not stop.is_set():
+                for _ in range(200):  # then another connection, which may have another worker
                     floor = history.floors[key]
                     history.sent[key] += 1
                     value = history.sent[key]
                     status, _, _ = line.call("PUT", f"/digitaltwins/k{key}", counter(value))
                     if status == 200:
                         history.end(key, floor, value)
+                    if stop.is_set():
+                        return
             finally:
                 line.close()
         except LOST:
             time.sleep(0.01)
 
 
-def _read(port: int, seed: float, history: History, stop: threading.Event) -> None:
+def _read(ports: Sequence[int], seed: float, history: History, stop: threading.Event) -> None:
     dice = random.Random(seed)
     while not stop.is_set():
         try:
-            line = Line(port)
+            line = Line(dice.choice(ports))
             try:
-                for _ in range(200):  # then another connection, which may have another worker
+                for _ in range(200):
                     key = dice.randrange(KEYS)
                     floor = history.floors[key]
                     status, _, body = line.call("GET", f"/digitaltwins/k{key}")
