@@ -39,6 +39,8 @@ class Services:
             "Storage__Provider": "postgres",
             "Storage__Postgres__Url": f"postgresql://twinframe@127.0.0.1:{self.database.port}/postgres",
             "Storage__Postgres__Directory": str(folder / "postgres"),
+            # Nothing of it fails here; on a busy machine it may be slow.
+            "Storage__Postgres__ConnectTimeout": "30",
             "Logging__Access": "false",
             **self._settings,
             **settings,

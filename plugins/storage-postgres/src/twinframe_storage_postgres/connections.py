@@ -14,7 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from twinframe.errors import ConfigurationError, StorageBusy
-from twinframe_storage_postgres.errors import is_lost
+from twinframe_storage_postgres.errors import is_worn
 from twinframe_storage_postgres.settings import PostgresSettings
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Connections:
             try:
                 return use(connection)
             except psycopg.Error as error:
-                if is_new or not is_lost(error):
+                if is_new or not is_worn(error):
                     raise
                 connection.close()
             finally:
@@ -75,7 +75,7 @@ class Connections:
         """
         while True:
             connection, is_new = self._take()
-            if is_new or _has_ended(connection, self._settings.connect_timeout):
+            if is_new or _wait(connection, self._settings.connect_timeout) == _Status.IDLE:
                 return connection, is_new
             connection.close()
             self.give(connection)
@@ -123,12 +123,7 @@ class Connections:
         if connection.info.transaction_status not in (_Status.INTRANS, _Status.INERROR):
             self.give(connection)
             return
-        try:
-            connection.pgconn.send_query(b"ROLLBACK")
-            is_sent = not connection.pgconn.flush()
-        except psycopg.Error:
-            is_sent = False
-        if not is_sent:
+        if not _send(connection, b"ROLLBACK"):
             connection.close()
         self._keep(connection)
 
@@ -172,8 +167,28 @@ class Connections:
             self._room.notify(count)
 
 
-def _has_ended(connection: Connection, seconds: float) -> bool:
-    """Wait for the answer to the ROLLBACK of `end`; return whether the connection is of use."""
+def take_back(connection: Connection, command: bytes, seconds: float) -> None:
+    """Run a ROLLBACK, or one to a savepoint.
+
+    PERF: psycopg forgets all prepared statements at one that it knows of. Closes the connection
+    when the server does not answer in so many seconds.
+    """
+    done = (_Status.IDLE, _Status.INTRANS)
+    if not _send(connection, command) or _wait(connection, seconds) not in done:
+        connection.close()
+
+
+def _send(connection: Connection, command: bytes) -> bool:
+    """Send a command past psycopg; return whether it is under way."""
+    try:
+        connection.pgconn.send_query(command)
+        return not connection.pgconn.flush()
+    except psycopg.Error:
+        return False
+
+
+def _wait(connection: Connection, seconds: float) -> int:
+    """Wait for the answer to a command of `_send`; return the state after it."""
     line, limit = connection.pgconn, time.monotonic() + seconds
     with suppress(psycopg.Error):
         while line.transaction_status == _Status.ACTIVE:
@@ -184,8 +199,8 @@ def _has_ended(connection: Connection, seconds: float) -> bool:
             with selectors.DefaultSelector() as selector:
                 selector.register(line.socket, selectors.EVENT_READ)
                 if not selector.select(limit - time.monotonic()):
-                    return False
-    return line.transaction_status == _Status.IDLE
+                    return _Status.UNKNOWN
+    return line.transaction_status
 
 
 def connect(settings: PostgresSettings) -> Connection:

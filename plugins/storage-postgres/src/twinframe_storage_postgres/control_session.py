@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -35,7 +35,7 @@ from twinframe_storage_postgres.control_tables import (
     list_indexes,
     render_column,
 )
-from twinframe_storage_postgres.errors import build_error, is_lost
+from twinframe_storage_postgres.errors import build_error, is_worn
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -173,16 +173,15 @@ class PostgresControlSession(ControlSession):
                 connection.close()
                 self._connections.give(connection)
                 # NOTE: a server that was restarted has closed all connections.
-                if is_new or not is_lost(error):
+                if is_new or not is_worn(error):
                     raise build_error(error) from error
             else:
                 return connection
 
     def _end_snapshot(self) -> None:
-        with suppress(psycopg.Error):
-            if self._held is not None and not self._held.closed:
-                self._held.execute("ROLLBACK")
-        self.close()
+        held, self._held = self._held, None
+        if held is not None:
+            self._connections.end(held)
 
     def _render_where(
         self, kind: str, conditions: Sequence[Condition], values: list[object]

@@ -27,6 +27,7 @@ from twinframe_storage_postgres.connections import (
     connect,
     release_connections,
     share_connections,
+    take_back,
     watching_standbys,
 )
 from twinframe_storage_postgres.control_session import (
@@ -43,7 +44,7 @@ from twinframe_storage_postgres.control_tables import (
     render_name,
     write_tables,
 )
-from twinframe_storage_postgres.errors import build_error, is_lost, is_repeatable
+from twinframe_storage_postgres.errors import build_error, is_lost, is_repeatable, is_stale, is_worn
 from twinframe_storage_postgres.names import build_schema
 from twinframe_storage_postgres.settings import PostgresSettings
 
@@ -217,7 +218,7 @@ class PostgresControlStore(ControlStore):
             alone = len(functions) == 1
             outcomes = [self._run(view, connection, each, alone) for each in functions]
             if all(outcome.error is not None for outcome in outcomes) or not view.changes:
-                connection.execute("ROLLBACK")
+                self._take_back(connection, b"ROLLBACK")
                 return outcomes
             for topic in view.woken:
                 connection.execute("SELECT pg_notify(%s, %s)", (self._schema.name, topic))
@@ -236,10 +237,10 @@ class PostgresControlStore(ControlStore):
             result = function(view)
             _check_sound(connection)
         except Exception as error:
-            if connection.broken or is_repeatable(error.__cause__):
+            if connection.broken or is_repeatable(error.__cause__) or is_stale(error.__cause__):
                 raise _Repeat from error
             if not alone:
-                connection.execute("ROLLBACK TO work")
+                self._take_back(connection, b"ROLLBACK TO work")
             return Outcome(error=error)
         return Outcome(result)
 
@@ -311,7 +312,9 @@ class PostgresControlStore(ControlStore):
                 raise StorageError(f"{self._schema.control} has lost its row.")
             yield connection, row[0]
         except psycopg.Error as error:
-            if is_lost(error) or is_repeatable(error):
+            if is_stale(error):
+                self._drop_writer()
+            if is_worn(error) or is_repeatable(error):
                 raise _Repeat from error
             raise
         finally:
@@ -320,12 +323,15 @@ class PostgresControlStore(ControlStore):
     def _end(self, connection: Connection) -> None:
         """Leave the connection without a transaction, or drop it."""
         if not connection.broken and not connection.closed:
-            with suppress(psycopg.Error):
-                if connection.info.transaction_status is not TransactionStatus.IDLE:
-                    connection.execute("ROLLBACK")
+            if connection.info.transaction_status is not TransactionStatus.IDLE:
+                self._take_back(connection, b"ROLLBACK")
+            if not connection.closed:
                 return
         if self._writer is connection:
             self._drop_writer()
+
+    def _take_back(self, connection: Connection, command: bytes) -> None:
+        take_back(connection, command, self.settings.connect_timeout)
 
     def _open_writer(self) -> Connection:
         self._get_connections()  # it is open

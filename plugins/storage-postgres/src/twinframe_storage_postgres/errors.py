@@ -30,6 +30,17 @@ class ServerAway(StorageBusy):
         return self.told
 
 
+class ReleaseTooOld(StorageBusy):
+    """The tables were migrated for later releases; this node can use them no more."""
+
+    told = "This node runs a release that is too old for the data; ask another node, or upgrade it."
+
+    @property
+    def public(self) -> str:
+        """SEC: the message names the schema."""
+        return self.told
+
+
 class ServerFailed(StorageError):
     """The server failed in a way that is not expected."""
 
@@ -63,11 +74,32 @@ def is_lost(error: BaseException | None) -> bool:
     return error.sqlstate.startswith(_AWAY)
 
 
+def is_stale(error: BaseException | None) -> bool:
+    """Return whether what the connection has prepared no longer fits: tables were migrated, or a
+    pooler changed the server's side of it.
+
+    Nothing was done. Other connections of the process are probably no better.
+    """
+    if isinstance(error, pg.InvalidSqlStatementName | pg.DuplicatePreparedStatement):
+        return True
+    # NOTE: «cached plan must not change result type», in whatever language.
+    if isinstance(error, pg.FeatureNotSupported):
+        return error.diag.source_function == "RevalidateCachedQuery"
+    return False
+
+
+def is_worn(error: BaseException | None) -> bool:
+    """Return whether the same may succeed on another connection, but not on this one."""
+    return is_lost(error) or is_stale(error)
+
+
 def build_error(error: BaseException) -> TwinframeError:
     """Build the service's error for an `EngineError`."""
     found = _build_known(error)
     if found is not None:
         return found
+    if is_stale(error):
+        return StorageBusy("The tables were migrated meanwhile; nothing was changed, try again.")
     if is_lost(error):
         return ServerAway(f"The PostgreSQL server is away: {_read_line(error)}.")
     return ServerFailed(f"PostgreSQL failed: {type(error).__name__}: {_read_line(error)}.")

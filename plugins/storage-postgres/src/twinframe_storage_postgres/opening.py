@@ -4,33 +4,59 @@ from __future__ import annotations
 
 import re
 import secrets
+import time
 import uuid
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
+import psycopg
 from psycopg import errors as pg
 
-from twinframe.errors import ConfigurationError
+from twinframe.errors import ConfigurationError, StorageBusy
+from twinframe.runtime.backoff import Backoff
 from twinframe_storage_postgres.connections import Connection, Connections
+from twinframe_storage_postgres.errors import ReleaseTooOld, is_repeatable
 
 _MIGRATION: Final = re.compile(r"(\d{4})_[a-z_]+\.sql")
 _LEAST: Final = re.compile(r"^-- least: (\d+)$", re.MULTILINE)
 _HAS_SCHEMA: Final = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
 _HAS_TABLES: Final = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'graph'"
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+_INDEX: Final = re.compile(r"^CREATE INDEX CONCURRENTLY (\w+) ON @(\w+) [^;]*(?=;)", re.MULTILINE)
+_INDEX_STATE: Final = (
+    "SELECT (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)), "
+    "EXISTS (SELECT 1 FROM pg_stat_progress_create_index WHERE relid = to_regclass(%s))"
+)
+_WAITS: Final = "SELECT set_config('lock_timeout', %s, true)"
+_LOCK_FACTS: Final = 'SELECT version FROM "{}".graph FOR UPDATE'
+_LONGEST_BLOCK: Final = "200ms"
+"""How long a migration may wait for a table, because all who come later wait behind it."""
+_LONGEST_TURN: Final = "5s"
+_PATIENCE: Final = 300.0
+"""Seconds after which a migration that never gets its tables is given up."""
+_PAUSES: Final = Backoff(0.1, 2.0, spread=1)
+_LOOK_SECONDS: Final = 0.2
 _OLDEST_SERVER: Final = 140000
 _RACES: Final = (pg.DuplicateTable, pg.DuplicateSchema, pg.UniqueViolation, pg.DuplicateObject)
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """`sql` makes version `version`, which releases can use that know version `least`."""
+    """`sql` makes version `version`, which releases can use that know version `least`.
+
+    What only builds indexes is run outside of a transaction, while the tables are written.
+    """
 
     version: int
     least: int
     sql: str
+
+    @property
+    def indexes(self) -> list[re.Match[str]]:
+        """The statements that build indexes concurrently, with the names of index and table."""
+        return [*_INDEX.finditer(self.sql)]
 
 
 @cache
@@ -75,15 +101,87 @@ def _open(connection: Connection, schema: str) -> None:
         raise ConfigurationError(
             f"The database is in {connection.info.encoding}. Create one with ENCODING 'UTF8'."
         )
-    newest = load_migrations()[-1].version
-    if _read_version(connection, schema) == newest:
+    present = _read_version(connection, schema)
+    if not present:
+        _create(connection, schema)
         return
+    for migration in load_migrations():
+        if migration.version > present:
+            _migrate(connection, schema, migration)
+
+
+def _create(connection: Connection, schema: str) -> None:
+    """Make all tables in one transaction; nobody uses them yet."""
     with connection.transaction():
         connection.execute(_LOCK, (schema,))
         present = _read_version(connection, schema)
         for migration in load_migrations():
             if migration.version > present:
-                _apply(connection, schema, migration)
+                indexes = [_render_index(found, schema) for found in migration.indexes]
+                sql = "; ".join(indexes).replace("INDEX CONCURRENTLY", "INDEX")
+                _apply(connection, schema, migration, sql or migration.sql)
+
+
+def _migrate(connection: Connection, schema: str, migration: Migration) -> None:
+    """Make the next version, while other nodes read and write.
+
+    NOTE: who waits for a table makes all others wait behind him. So it waits for a moment only,
+    lets them pass, and tries again. It locks the row of facts first, as writers do: they never wait
+    for each other.
+    """
+    end, attempt = time.monotonic() + _PATIENCE, 1
+    _build_indexes(connection, schema, migration)
+    while True:
+        try:
+            with connection.transaction():
+                connection.execute(_LOCK, (schema,))
+                connection.execute(_WAITS, (_LONGEST_TURN,))
+                row = connection.execute(_LOCK_FACTS.format(schema)).fetchone()
+                if row is not None and row[0] < migration.version:
+                    connection.execute(_WAITS, (_LONGEST_BLOCK,))
+                    sql = "" if migration.indexes else migration.sql
+                    _apply(connection, schema, migration, sql)
+        except psycopg.Error as error:
+            if not isinstance(error, pg.LockNotAvailable) and not is_repeatable(error):
+                raise
+            if time.monotonic() > end:
+                raise StorageBusy(
+                    f"The tables of the schema {schema} could not be brought to version "
+                    f"{migration.version}: others have them in use without a pause (a backup with "
+                    "pg_dump, or a long report). Start again when they have ended."
+                ) from error
+        else:
+            return
+        time.sleep(_PAUSES.build_pause(attempt))
+        attempt += 1
+
+
+def _build_indexes(connection: Connection, schema: str, migration: Migration) -> None:
+    """Build the indexes that are missing, or half built; nobody waits for it but this process.
+
+    Several processes may do so at once: one builds, and the server ends the others as deadlocked,
+    or because the index is there.
+    """
+    for found in migration.indexes:
+        index, table = (f'"{schema}".{name}' for name in found.groups())
+        while True:
+            state = connection.execute(_INDEX_STATE, (index, table)).fetchone()
+            is_valid, is_built = state or (None, False)
+            if is_valid:
+                break
+            if is_built:
+                time.sleep(_LOOK_SECONDS)
+                continue
+            try:
+                if is_valid is not None:  # of a process that died
+                    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {index}")
+                connection.execute(_render_index(found, schema))
+            except (pg.DeadlockDetected, *_RACES):
+                time.sleep(_LOOK_SECONDS)
+
+
+def _render_index(found: re.Match[str], schema: str) -> str:
+    return found[0].replace("@", f'"{schema}".')
 
 
 def _read_version(connection: Connection, schema: str) -> int:
@@ -100,17 +198,29 @@ def _read_version(connection: Connection, schema: str) -> int:
     newest = load_migrations()[-1].version
     if least > newest:
         raise ConfigurationError(
-            f"The schema {schema} is at version {version} of a later release; this one knows "
-            f"version {newest}. Install the later release on this node, too."
+            f"The schema {schema} is at version {version} of a later release, for releases that "
+            f"know version {least}; this one knows version {newest}. Install the later release on "
+            "this node, too."
         )
-    return max(int(version), 0) if version < newest else newest
+    return min(int(version), newest)
 
 
-def _apply(connection: Connection, schema: str, migration: Migration) -> None:
+def check_least(schema: str, least: int) -> None:
+    """Raise `ReleaseTooOld` when the tables were migrated beyond this release while it runs."""
+    newest = load_migrations()[-1].version
+    if least > newest:
+        raise ReleaseTooOld(
+            f"The schema {schema} was migrated for releases that know version {least}; this node "
+            f"knows version {newest}. Install the later release on it."
+        )
+
+
+def _apply(connection: Connection, schema: str, migration: Migration, sql: str) -> None:
     if connection.execute(_HAS_SCHEMA, (schema,)).fetchone() is None:
         connection.execute(f'CREATE SCHEMA "{schema}"')
     connection.execute("SELECT set_config('search_path', %s, true)", (f'"{schema}"',))
-    connection.execute(migration.sql)
+    if sql:
+        connection.execute(sql)
     if migration.version == 1:
         connection.execute(
             "INSERT INTO graph (version, least, instance, secret, model_version) "

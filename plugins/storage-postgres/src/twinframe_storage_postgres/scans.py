@@ -14,6 +14,7 @@ from twinframe.query.algebra import Direction, LabelExpression
 from twinframe.query.evaluate.labels import compile_labels, find_label_names
 from twinframe.query.reader import GraphReader, Hop
 from twinframe_storage_postgres.connections import Connections
+from twinframe_storage_postgres.opening import check_least
 from twinframe_storage_postgres.standbys import Standbys
 from twinframe_storage_postgres.statements import Row, StatementRunner
 
@@ -24,7 +25,7 @@ FROM @interface_closure c JOIN @interface a ON a.id = c.ancestor ORDER BY c.desc
 LabelSets = dict[int, frozenset[str]]
 """Row id of an interface -> the labels of its twins."""
 _HOPS_AT_ONCE: Final = 500
-_SCHEMA_VERSION: Final = "SELECT model_version FROM @graph"
+_SCHEMA_VERSION: Final = "SELECT model_version, least FROM @graph"
 _TWIN: Final = "t.dt_id, t.model, t.document"
 _ALL_TWINS: Final = f"SELECT {_TWIN} FROM @twin t"  # noqa: S608  (constants of this module)
 _TWINS_OF_MODELS: Final = f"{_ALL_TWINS} WHERE t.model = ANY(%b::bigint[])"
@@ -75,7 +76,9 @@ class GraphScans(StatementRunner, GraphReader):
         """A random number of the last change of models: a cache key even across rollbacks."""
         if self._version is not None:
             return self._version
-        version: int = self.read_one(_SCHEMA_VERSION)
+        version: int
+        version, least = self.read_one(_SCHEMA_VERSION)
+        check_least(self.schema, least)
         if self._depth:
             self._version = version
         return version

@@ -22,7 +22,7 @@ from twinframe_storage_postgres.connections import (
     release_connections,
     share_connections,
 )
-from twinframe_storage_postgres.errors import is_lost
+from twinframe_storage_postgres.errors import is_worn
 from twinframe_storage_postgres.settings import PostgresSettings
 
 # NOTE: after a fail-over, a server that follows no more may be further in the log of another
@@ -106,7 +106,7 @@ class Standbys:
             try:
                 has_all, follows = _read_row(connection, _HAS, position)
             except psycopg.Error as error:
-                if not is_lost(error):
+                if not is_worn(error):
                     server.give(connection)
                     break
                 connection.close()

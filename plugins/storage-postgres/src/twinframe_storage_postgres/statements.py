@@ -14,10 +14,12 @@ from functools import lru_cache
 from typing import Any, Final, NoReturn, TypeAlias
 
 import psycopg
+from psycopg import errors as pg
 
 from twinframe.errors import QueryTimeout, TwinframeError
 from twinframe_storage_postgres.connections import Connection, Connections
-from twinframe_storage_postgres.errors import LATE, EngineError, build_error, is_lost
+from twinframe_storage_postgres.errors import LATE, EngineError, build_error, is_stale, is_worn
+from twinframe_storage_postgres.opening import check_least
 from twinframe_storage_postgres.standbys import Standbys
 
 Row: TypeAlias = tuple[Any, ...]
@@ -31,7 +33,7 @@ _FREE: Final = (
     "SELECT set_config('search_path', %s, true), set_config('enable_seqscan', 'on', true), "
     "set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true), "
     "set_config('cursor_tuple_fraction', '1', true), "
-    "set_config('plan_cache_mode', %s, true), odd_texts, model_version FROM @graph"
+    "set_config('plan_cache_mode', %s, true), odd_texts, model_version, least FROM @graph"
 )
 """Lets statements of the compiler, and those over all rows, be planned as the server finds best.
 """
@@ -41,6 +43,7 @@ KEEP_PLAN: Final = "auto"
 """PERF: planning a hop takes 0.2 ms, its run 0.03 ms."""
 PLAN_EACH: Final = "force_custom_plan"
 """NOTE: for statements with a page: a plan for any page takes it for a tenth of all rows."""
+_LEAST: Final = "SELECT least FROM @graph"
 _GUARD: Final = "SAVEPOINT compiled"
 _UNGUARD: Final = "RELEASE SAVEPOINT compiled"
 _TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT compiled"
@@ -261,7 +264,8 @@ class StatementRunner:
         return [(qualify(_FREE, self.schema), (f'"{self.schema}"', planning))]
 
     def _note_free(self, found: Sequence[list[Row]]) -> None:
-        for ((*_, planning, has_odd_texts, version),) in found:
+        for ((*_, planning, has_odd_texts, version, least),) in found:
+            check_least(self.schema, least)
             self._planning, self._version, self.has_odd_texts = planning, version, has_odd_texts
 
     # --- on the wire ----------------------------------------------------------------------------
@@ -276,7 +280,19 @@ class StatementRunner:
     def _fail(self, error: BaseException) -> NoReturn:
         if self._depth and self._cancelled and isinstance(error, psycopg.Error):
             raise QueryTimeout(LATE) from error
+        if is_stale(error) and self._connection is not None:
+            self._connection.close()
+        if isinstance(error, pg.UndefinedColumn | pg.UndefinedFunction | pg.UndefinedTable):
+            self._check_release()
         raise build_error(error) from error
+
+    def _check_release(self) -> None:
+        """Raise `ReleaseTooOld` when a later release has taken away what this one reads."""
+        with suppress(*EngineError):
+            for (least,) in self._connections.run(
+                lambda connection: connection.execute(qualify(_LEAST, self.schema)).fetchall()
+            ):
+                check_least(self.schema, least)
 
     def _send(
         self, statements: Sequence[Statement], *, once: bool, binary: bool = True
@@ -316,10 +332,10 @@ class StatementRunner:
             try:
                 return connection, begin(connection)
             except BaseException as error:
-                if isinstance(error, EngineError) and not is_lost(error):
+                if isinstance(error, EngineError) and not is_worn(error):
                     self._connection = connection  # `_leave` gives it back
                     raise
-                if not is_lost(error):
+                if not is_worn(error):
                     self._source.drop(connection)
                     raise
                 connection.close()

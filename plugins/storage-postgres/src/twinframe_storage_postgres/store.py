@@ -25,7 +25,13 @@ from twinframe_storage_postgres.connections import (
     share_connections,
     watching_standbys,
 )
-from twinframe_storage_postgres.errors import EngineError, build_error, is_lost, is_repeatable
+from twinframe_storage_postgres.errors import (
+    EngineError,
+    build_error,
+    is_lost,
+    is_repeatable,
+    is_worn,
+)
 from twinframe_storage_postgres.facts import InterfaceNames
 from twinframe_storage_postgres.names import build_graph_schema
 from twinframe_storage_postgres.opening import open_graph, remove_graph
@@ -41,7 +47,6 @@ _PAUSES: Final = Backoff(0.005, 0.2, spread=1)
 _DOUBTS: Final = Backoff(0.1, 1.0)
 _LOCK: Final = "SELECT 1 FROM @graph FOR UPDATE"
 _BATCH: Final = "SELECT batch FROM @writer WHERE id = %s"
-_FORGET_WRITERS: Final = "DELETE FROM @writer WHERE moment < now() - interval '7 days'"
 
 
 class PostgresGraphStore(GraphStore):
@@ -126,7 +131,11 @@ class PostgresGraphStore(GraphStore):
         return verify_graph(self.session())
 
     def remove(self, timeout: float) -> None:
-        """Remove the schema. A process that has it open finds it gone at its next read."""
+        """Remove the schema, once nobody reads or writes it.
+
+        NOTE: it does not know which processes have it open; the catalog does (decision 0067). One
+        that does finds the graph gone at its next read. Raises `StorageBusy` after `timeout`.
+        """
         connections = share_connections(self.settings)
         try:
             connections.run(lambda connection: remove_graph(connection, self.schema, timeout))
@@ -145,11 +154,11 @@ class PostgresGraphStore(GraphStore):
                 return self._try(functions)
             except TransactionFailed as failed:
                 error = failed.__cause__
-            if not (is_repeatable(error) or is_lost(error)) or attempt == _ATTEMPTS:
+            if not (is_repeatable(error) or is_worn(error)) or attempt == _ATTEMPTS:
                 break
             time.sleep(_PAUSES.build_pause(attempt))
             attempt += 1
-        is_shared = is_lost(error) or isinstance(error, pg.LockNotAvailable)
+        is_shared = is_worn(error) or isinstance(error, pg.LockNotAvailable)
         if len(functions) > 1 and not is_shared:
             return self._write(functions[: len(functions) // 2])  # one of them is at fault
         assert error is not None  # noqa: S101  # a `TransactionFailed` has a cause

@@ -35,9 +35,10 @@ from twinframe_storage_postgres.connections import (
     watching_standbys,
 )
 from twinframe_storage_postgres.draft import Draft, Mark
-from twinframe_storage_postgres.errors import is_lost
+from twinframe_storage_postgres.errors import is_worn
 from twinframe_storage_postgres.facts import Facts, InterfaceNames
 from twinframe_storage_postgres.history import split_keys
+from twinframe_storage_postgres.opening import check_least
 from twinframe_storage_postgres.session import PostgresSession, build_stored
 from twinframe_storage_postgres.settings import PostgresSettings
 from twinframe_storage_postgres.statements import Bindings, Row, Statement, qualify
@@ -51,7 +52,7 @@ _PREPARE: Final = (
     "set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true), "
     f"{WARNED}, "
     f"CASE WHEN %s THEN set_config('synchronous_commit', 'off', true) ELSE {DURABLE} END) "
-    "SELECT model_version, last_position, last_moment, twins, content "
+    "SELECT model_version, last_position, last_moment, twins, content, least "
     "FROM prepared, @graph FOR UPDATE OF graph"
 )
 _TIMEOUT: Final = "transaction_timeout"
@@ -60,6 +61,7 @@ _NOTE_BATCH: Final = (
     "INSERT INTO @writer (id, batch) VALUES (%s, %s) "
     "ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, moment = now()"
 )
+_FORGET_WRITERS: Final = "DELETE FROM @writer WHERE moment < now() - interval '7 days'"
 _TWIN: Final = "SELECT etag, document, model FROM @twin WHERE dt_id = %s"
 _TWIN_MODELS: Final = "SELECT dt_id, model FROM @twin WHERE dt_id = ANY(%b::text[])"
 _TWINS: Final = "SELECT dt_id, etag, document, model FROM @twin WHERE dt_id = ANY(%b::text[])"
@@ -264,6 +266,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
             return
         statements = [
             *self._build_statements(),
+            *([] if batch > 1 else [(qualify(_FORGET_WRITERS, self.schema), ())]),
             (qualify(_NOTE_BATCH, self.schema), (writer, batch)),
             ("COMMIT", ()),
         ]
@@ -275,7 +278,8 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         """End the transaction, which takes back what is not committed."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            if is_lost(self.failure):
+            if is_worn(self.failure):
+                connection.close()  # and with it the others, which will be no better
                 self._connections.give(connection)
             else:
                 self._connections.end(connection)
@@ -313,7 +317,9 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
     def _note_opening(self, connection: Connection, found: list[list[Row]]) -> None:
         if not found[-1]:
             raise StorageError("The graph has lost its row of facts.")
-        self._facts = Facts(*found[-1][0])
+        *facts, least = found[-1][0]
+        check_least(self.schema, least)
+        self._facts = Facts(*facts)
         if not _has_timeout(connection):
             # NOTE: a pipeline of psycopg ends with a Flush, which switches the server's timer of
             # idle transactions off. The next command switches it on.
