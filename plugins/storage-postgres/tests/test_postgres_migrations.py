@@ -14,10 +14,12 @@ from pydantic import SecretStr
 
 from tests.postgres.server import build_prefix, share_server
 from tests.waiting import PATIENCE, join, start
-from twinframe.errors import StorageError
+from twinframe.errors import StorageBusy, StorageError
 from twinframe.storage.base import GraphTransaction
 from twinframe.testing.contracts.base import run
 from twinframe.testing.contracts.control_base import KINDS
+from twinframe.testing.contracts.control_base import run as run_control
+from twinframe.testing.contracts.control_writes import increment
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_postgres import opening
 from twinframe_storage_postgres.connections import Connection
@@ -242,25 +244,24 @@ def test_connections_whose_prepared_statements_are_gone_are_replaced(
         run(store, _put("a"))
 
 
-def test_sessions_of_control_records_keep_what_they_have_prepared(tmp_path: Path) -> None:
+def test_a_control_store_goes_on_when_its_prepared_statements_are_gone(tmp_path: Path) -> None:
     control = PostgresControlStore(_build_settings(tmp_path), "control")
     control.open(KINDS)
     session = control.session()
-
-    def list_prepared() -> list[tuple[object, ...]]:
-        for _ in range(10):
-            with session.snapshot():
-                session.count(KINDS[0].name)
-        return control._get_connections().run(
-            lambda connection: connection.execute(
-                "SELECT name FROM pg_prepared_statements WHERE statement LIKE 'SELECT count(*)%rec%'"
-                " ORDER BY prepare_time DESC LIMIT 1"
-            ).fetchall()
-        )
-
-    first = list_prepared()
-    assert first
-    assert list_prepared() == first  # and was not prepared anew
+    for _ in range(10):
+        run_control(control, increment)
+        session.count(KINDS[0].name)
+    assert control._writer is not None
+    control._writer.pgconn.exec_(b"DEALLOCATE ALL")
+    shared = control._get_connections()
+    connection, _ = shared.take()
+    connection.pgconn.exec_(b"DEALLOCATE ALL")
+    shared.give(connection)
+    with session.snapshot(), pytest.raises(StorageBusy, match="try again"):
+        session.count(KINDS[0].name)  # its state began on the connection
+    with session.snapshot():
+        session.count(KINDS[0].name)
+    assert run_control(control, increment) == 11
     control.close()
 
 

@@ -75,7 +75,7 @@ class Connections:
         """
         while True:
             connection, is_new = self._take()
-            if is_new or _wait(connection, self._settings.connect_timeout) == _Status.IDLE:
+            if is_new or _has_ended(connection, self._settings.connect_timeout):
                 return connection, is_new
             connection.close()
             self.give(connection)
@@ -123,7 +123,12 @@ class Connections:
         if connection.info.transaction_status not in (_Status.INTRANS, _Status.INERROR):
             self.give(connection)
             return
-        if not _send(connection, b"ROLLBACK"):
+        try:
+            connection.pgconn.send_query(b"ROLLBACK")
+            is_sent = not connection.pgconn.flush()
+        except psycopg.Error:
+            is_sent = False
+        if not is_sent:
             connection.close()
         self._keep(connection)
 
@@ -167,28 +172,8 @@ class Connections:
             self._room.notify(count)
 
 
-def take_back(connection: Connection, command: bytes, seconds: float) -> None:
-    """Run a ROLLBACK, or one to a savepoint.
-
-    PERF: psycopg forgets all prepared statements at one that it knows of. Closes the connection
-    when the server does not answer in so many seconds.
-    """
-    done = (_Status.IDLE, _Status.INTRANS)
-    if not _send(connection, command) or _wait(connection, seconds) not in done:
-        connection.close()
-
-
-def _send(connection: Connection, command: bytes) -> bool:
-    """Send a command past psycopg; return whether it is under way."""
-    try:
-        connection.pgconn.send_query(command)
-        return not connection.pgconn.flush()
-    except psycopg.Error:
-        return False
-
-
-def _wait(connection: Connection, seconds: float) -> int:
-    """Wait for the answer to a command of `_send`; return the state after it."""
+def _has_ended(connection: Connection, seconds: float) -> bool:
+    """Wait for the answer to the ROLLBACK of `end`; return whether the connection is of use."""
     line, limit = connection.pgconn, time.monotonic() + seconds
     with suppress(psycopg.Error):
         while line.transaction_status == _Status.ACTIVE:
@@ -199,8 +184,8 @@ def _wait(connection: Connection, seconds: float) -> int:
             with selectors.DefaultSelector() as selector:
                 selector.register(line.socket, selectors.EVENT_READ)
                 if not selector.select(limit - time.monotonic()):
-                    return _Status.UNKNOWN
-    return line.transaction_status
+                    return False
+    return line.transaction_status == _Status.IDLE
 
 
 def connect(settings: PostgresSettings) -> Connection:

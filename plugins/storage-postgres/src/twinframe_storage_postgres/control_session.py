@@ -35,7 +35,7 @@ from twinframe_storage_postgres.control_tables import (
     list_indexes,
     render_column,
 )
-from twinframe_storage_postgres.errors import build_error, is_worn
+from twinframe_storage_postgres.errors import build_error, is_stale, is_worn
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -159,6 +159,8 @@ class PostgresControlSession(ControlSession):
                 return _run(self._held, sql, values)
             return self._connections.run(lambda connection: _run(connection, sql, values))
         except psycopg.Error as error:
+            if is_stale(error) and self._held is not None:
+                self._held.close()
             raise build_error(error) from error
 
     def _begin(self) -> Connection:

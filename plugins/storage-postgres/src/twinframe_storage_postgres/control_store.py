@@ -27,7 +27,6 @@ from twinframe_storage_postgres.connections import (
     connect,
     release_connections,
     share_connections,
-    take_back,
     watching_standbys,
 )
 from twinframe_storage_postgres.control_session import (
@@ -218,7 +217,7 @@ class PostgresControlStore(ControlStore):
             alone = len(functions) == 1
             outcomes = [self._run(view, connection, each, alone) for each in functions]
             if all(outcome.error is not None for outcome in outcomes) or not view.changes:
-                self._take_back(connection, b"ROLLBACK")
+                connection.execute("ROLLBACK")
                 return outcomes
             for topic in view.woken:
                 connection.execute("SELECT pg_notify(%s, %s)", (self._schema.name, topic))
@@ -240,7 +239,7 @@ class PostgresControlStore(ControlStore):
             if connection.broken or is_repeatable(error.__cause__) or is_stale(error.__cause__):
                 raise _Repeat from error
             if not alone:
-                self._take_back(connection, b"ROLLBACK TO work")
+                connection.execute("ROLLBACK TO work")
             return Outcome(error=error)
         return Outcome(result)
 
@@ -323,15 +322,12 @@ class PostgresControlStore(ControlStore):
     def _end(self, connection: Connection) -> None:
         """Leave the connection without a transaction, or drop it."""
         if not connection.broken and not connection.closed:
-            if connection.info.transaction_status is not TransactionStatus.IDLE:
-                self._take_back(connection, b"ROLLBACK")
-            if not connection.closed:
+            with suppress(psycopg.Error):
+                if connection.info.transaction_status is not TransactionStatus.IDLE:
+                    connection.execute("ROLLBACK")
                 return
         if self._writer is connection:
             self._drop_writer()
-
-    def _take_back(self, connection: Connection, command: bytes) -> None:
-        take_back(connection, command, self.settings.connect_timeout)
 
     def _open_writer(self) -> Connection:
         self._get_connections()  # it is open
