@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -48,11 +49,11 @@ class Writer:
         """The twins it writes."""
         return (f"{self.name}-a", f"{self.name}-b") if self.pair else (self.name,)
 
-    def run(self, port: int, stop: threading.Event) -> None:
+    def run(self, ports: Sequence[int], stop: threading.Event) -> None:
         """Write until told to stop; the service may go and come back meanwhile."""
         while not stop.is_set():
             try:
-                line = Line(port)
+                line = Line(random.choice(ports))
             except OSError:
                 time.sleep(0.01)
                 continue
@@ -115,10 +116,14 @@ def _read_value(line: Line, twin: str) -> int | None:
 
 
 @contextmanager
-def writing(port: int, writers: Sequence[Writer]) -> Iterator[None]:
-    """All of them at work, each in a thread, until the end of the block."""
+def writing(port: int | Sequence[int], writers: Sequence[Writer]) -> Iterator[None]:
+    """All of them at work, each in a thread, until the end of the block.
+
+    With several ports, each connection is to any of them; the list may change meanwhile.
+    """
+    ports = [port] if isinstance(port, int) else port
     stop = threading.Event()
-    threads = [threading.Thread(target=each.run, args=(port, stop)) for each in writers]
+    threads = [threading.Thread(target=each.run, args=(ports, stop)) for each in writers]
     for thread in threads:
         thread.start()
     try:

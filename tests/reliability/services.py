@@ -13,8 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.e2e.server import Server
+from tests.reliability.judging import SEEDED
 from tests.reliability.nodes import Node, make_nodes
 from tests.reliability.traffic import list_workers
+
+
+def build_release_environment(settings: Mapping[str, str]) -> Mapping[str, str]:
+    """The settings of a node, with what makes it find the seeds of a later release."""
+    if "TWINFRAME_SEEDED_RELEASE" not in settings:
+        return settings
+    path = os.pathsep.join(filter(None, (str(SEEDED), os.environ.get("PYTHONPATH", ""))))
+    return {**settings, "PYTHONPATH": path}
 
 
 class Services:
@@ -43,7 +52,7 @@ class Services:
             "Storage__Postgres__ConnectTimeout": "30",
             "Logging__Access": "false",
             **self._settings,
-            **settings,
+            **build_release_environment(settings),
         }
         node = Server(folder, workers=2, environment=environment)
         self.nodes.append(node)

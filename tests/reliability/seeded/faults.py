@@ -354,6 +354,28 @@ def repeat_lost_commits(module: Any) -> None:
     module.PostgresGraphStore._find_out = lambda self: False
 
 
+def pass_events_early(module: Any) -> None:
+    """An event counts as delivered when it is read."""
+    module.KeyedDispatcher.find_lowest = lambda self: None
+
+
+def begin_events_early(module: Any) -> None:
+    """A delivery begins some events before the stored position."""
+    read = module.read_progress
+
+    def read_progress(session: Any, route_id: str) -> Any:
+        found = read(session, route_id)
+        early = max(found.position - 200, 0) if found else 0
+        return found and dataclasses.replace(found, position=early)
+
+    module.read_progress = read_progress
+
+
+def wait_for_tables(module: Any) -> None:
+    """A migration waits until nobody has its tables in use."""
+    module._LONGEST_BLOCK = "60s"
+
+
 def remember_twins(module: Any) -> None:
     """A worker answers a twin from memory for a fifth of a second."""
     read = module.PostgresSession.read_twin
@@ -386,6 +408,9 @@ def store_progress_early(module: Any) -> None:
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "believe-lost-commits": (("twinframe_storage_postgres.store", believe_lost_commits),),
     "repeat-lost-commits": (("twinframe_storage_postgres.store", repeat_lost_commits),),
+    "route-progress-early": (("twinframe.graph.delivery.deliverer", pass_events_early),),
+    "route-begins-early": (("twinframe.graph.delivery.deliverer", begin_events_early),),
+    "wait-for-tables": (("twinframe_storage_postgres.opening", wait_for_tables),),
     "remember-twins": (("twinframe_storage_postgres.session", remember_twins),),
     "acknowledge-before-commit": (("twinframe_storage_sqlite.writing", acknowledge_before_commit),),
     "ignore-etags": (("twinframe.model.etags", ignore_etags),),

@@ -1,6 +1,7 @@
 """Python runs this at its start when `seeded/` is on its path: it puts one fault into the process.
 
-`TWINFRAME_SEEDED_FAULT` names it. The modules of the service are patched as they are imported.
+`TWINFRAME_SEEDED_FAULT` names it, and `TWINFRAME_SEEDED_RELEASE` makes the process one of a later
+release (`releases`). The modules of the service are patched as they are imported.
 """
 
 from __future__ import annotations
@@ -42,6 +43,17 @@ class Seeder(MetaPathFinder):
         spec.loader.exec_module = load_and_patch  # type: ignore[method-assign]
         return spec
 
+
+release = os.environ.get("TWINFRAME_SEEDED_RELEASE", "")
+if release:
+    from releases import migrate_further
+
+    sys.meta_path.insert(
+        0,
+        Seeder(
+            "twinframe_storage_postgres.opening", lambda module: migrate_further(module, release)
+        ),
+    )
 
 name = os.environ.get("TWINFRAME_SEEDED_FAULT", "")
 if name:

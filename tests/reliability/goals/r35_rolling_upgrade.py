@@ -1,0 +1,181 @@
+"""R35: nodes of several releases over one PostgreSQL database, which is migrated under load."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import orjson
+import psycopg
+
+from tests.e2e.server import Server
+from tests.reliability.acknowledged import Writer, writing
+from tests.reliability.goals.r29_fail_over import News, check_all
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly, told
+from tests.reliability.services import Services, serving
+from tests.reliability.traffic import LOST, Line, add_model
+from tests.waiting import PATIENCE
+
+BREAKING = "breaking-migration"
+_REPORT_SECONDS = 8.0
+"""Longer than a batch of writes may wait for others."""
+_QUERY = {"query": "SELECT * FROM DIGITALTWINS T WHERE T.value >= 0 AND T.$dtId = 'w0'"}
+_VERSION = "SELECT version FROM twinframe_default.graph"
+
+
+def judge(trial: Trial) -> Sequence[Figure]:
+    """Each later release comes node by node, then the last one, which the first cannot use.
+
+    Its migration takes away a column. One node of the first release is left until then.
+    """
+    writers = [Writer(f"w{n}", doubts=True) for n in range(6)]
+    writers += [Writer(f"p{n}", pair=True, doubts=True) for n in range(2)]
+    news, migrated, queries = News(writers), [], Queries()
+    with serving(trial.folder, 2) as services:
+        add_model(services.ports[0])
+        first = services.nodes[0]
+        with writing(services.ports, writers), queries.running(services.ports):
+            news.wait()
+            for release in ["breaking"] if trial.fault == BREAKING else ["1", "2"]:
+                migrated.append(_upgrade(services, release, news))
+        slow = sum(writer.slowest > 5 for writer in writers)
+        check_all(services.ports[-1], writers)
+        old = Refusals() if trial.fault else _leave_behind(services, first)
+        tracebacks = services.read_logs().count("Traceback")
+        if not trial.fault:
+            del services.ports[: services.ports.index(first.port) + 1]
+            check_all(services.ports[-1], writers)
+    refused = sum(each.refused + each.unanswered + each.errors + each.broken for each in writers)
+    return [
+        exactly("writes that failed", refused),
+        exactly("queries that failed", queries.failed),
+        exactly("acknowledged writes lost", sum(each.lost for each in writers)),
+        exactly("transactions half applied", sum(each.halved for each in writers)),
+        exactly("answers of a node that is too old, but 503", old.served),
+        exactly("starts of a node that is too old, but with a message", old.started),
+        exactly("tracebacks in the logs", tracebacks),
+        at_least("migrations under load", len(set(migrated)), 1 if trial.fault else 2),
+        at_least("writes acknowledged", sum(each.count for each in writers), 300),
+        at_least("queries", queries.done, 50),
+        told("writers that waited more than 5 s once", slow),
+    ]
+
+
+class Queries:
+    """Asks one query after another."""
+
+    def __init__(self) -> None:
+        self.done = self.failed = 0
+
+    @contextmanager
+    def running(self, ports: Sequence[int]) -> Iterator[None]:
+        """Ask until the end of the block, over the last of these ports."""
+        stop = threading.Event()
+        thread = threading.Thread(target=self._run, args=(ports, stop))
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def _run(self, ports: Sequence[int], stop: threading.Event) -> None:
+        while not stop.is_set():
+            try:
+                line = Line(ports[0])
+                while not (stop.is_set() or line.ended):
+                    status, _, body = line.call("POST", "/query", _QUERY)
+                    is_right = status == 200 and len(orjson.loads(body)["value"]) <= 1
+                    self.done += is_right
+                    self.failed += not is_right
+                line.close()
+            except LOST:
+                self.failed += 1
+
+
+class Refusals:
+    """What a node that is too old did although it should not."""
+
+    served = 0
+    started = 0
+
+
+def _upgrade(services: Services, release: str, news: News) -> int:
+    """Begin a node of the release while a report reads, then replace one of the former ones."""
+    with psycopg.connect(services.database.url) as report:
+        report.execute("SELECT count(*) FROM twinframe_default.twin")
+        ending = threading.Timer(_REPORT_SECONDS, report.cancel_safe)
+        ending.start()
+        reading = threading.Thread(target=_read_on, args=(report,))
+        reading.start()
+        services.add(TWINFRAME_SEEDED_RELEASE=release)
+        reading.join()
+        ending.join()
+    ((version,),) = services.database.ask(_VERSION)
+    for _ in range(20):
+        news.wait()
+    services.retire(services.nodes[1])
+    for _ in range(20):
+        news.wait()
+    return int(version)
+
+
+def _read_on(report: psycopg.Connection[tuple[object, ...]]) -> None:
+    """Read until somebody ends it."""
+    try:
+        report.execute("SELECT pg_sleep(600)")
+    except psycopg.errors.QueryCanceled:
+        report.rollback()
+
+
+def _leave_behind(services: Services, first: Server) -> Refusals:
+    """Migrate beyond the first release: its node answers 503, and does not start again."""
+    found = Refusals()
+    services.add(TWINFRAME_SEEDED_RELEASE="3")
+    line = Line(first.port)
+    answers = [
+        line.call("PUT", "/digitaltwins/w0", b'{"$metadata":{"$model":"dtmi:x;1"}}'),
+        line.call("POST", "/query", _QUERY),
+        line.call("GET", "/health/ready"),
+    ]
+    line.close()
+    found.served = sum(status != 503 for status, _, _ in answers)
+    found.served += b"too old for the data" not in answers[1][2]
+    first.kill()
+    again = subprocess.run(
+        [sys.executable, "-m", "twinframe", "serve"],
+        env={**os.environ, **first.environment, "Server__Bind": f"127.0.0.1:{first.port}"},
+        cwd=first.folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    found.started = again.returncode == 0 or "Install the later release" not in again.stderr
+    return found
+
+
+GOAL = Goal(
+    id="R35",
+    title="rolling upgrades on PostgreSQL",
+    asked="nodes of two releases side by side while the tables get a column, then an index, and "
+    "a report reads them: no request fails, no write is lost; a node whose release can no longer "
+    "use the tables answers 503, and does not start",
+    judge=judge,
+    twins=(
+        Twin(
+            fault=BREAKING,
+            seeds="a column that the former release does not fill",
+            breaks=("writes that failed",),
+        ),
+        Twin(
+            fault="wait-for-tables",
+            seeds="a migration waits for its tables, and all others behind it",
+            breaks=("writes that failed",),
+        ),
+    ),
+    smoke=True,
+)
