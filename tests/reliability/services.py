@@ -49,7 +49,7 @@ class Services:
             "Storage__Postgres__Url": f"postgresql://twinframe@127.0.0.1:{self.database.port}/postgres",
             "Storage__Postgres__Directory": str(folder / "postgres"),
             # Nothing of it fails here; on a busy machine it may be slow.
-            "Storage__Postgres__ConnectTimeout": "30",
+            "Storage__Postgres__ConnectTimeout": "120",
             "Logging__Access": "false",
             **self._settings,
             **build_release_environment(settings),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections import Counter, defaultdict
@@ -60,7 +61,7 @@ class Arrivals:
         return sum(
             after < before
             for values in map(list, self.firsts.values())
-            for before, after in zip(values, values[1:], strict=False)
+            for before, after in itertools.pairwise(values)
         )
 
     def count_needless(self) -> int:
