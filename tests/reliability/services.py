@@ -37,12 +37,13 @@ class Services:
         self.nodes: list[Server] = []
         self.ports: list[int] = []
         self.kills = 0
+        self._begun: list[Server] = []
         self._folder = folder
         self._settings = settings
 
     def add(self, **settings: str) -> Server:
         """Begin a node of two workers, with settings beyond those of all, and wait for it."""
-        folder = self._folder / f"node{len(self.nodes)}"
+        folder = self._folder / f"node{len(self._begun)}"
         folder.mkdir()
         environment = {
             "Storage__Provider": "postgres",
@@ -55,6 +56,7 @@ class Services:
             **build_release_environment(settings),
         }
         node = Server(folder, workers=2, environment=environment)
+        self._begun.append(node)
         self.nodes.append(node)
         node.start()
         self.ports.append(node.port)
@@ -84,7 +86,7 @@ class Services:
 
     def read_logs(self) -> str:
         """What all nodes have logged."""
-        return "".join(node.log.read_text(encoding="utf-8") for node in self.nodes)
+        return "".join(node.log.read_text(encoding="utf-8") for node in self._begun)
 
     def retire(self, node: Server) -> None:
         """Send no more to a node, as a load balancer does, and end it the polite way."""

@@ -21,7 +21,7 @@ from twinframe.testing.contracts.control_base import KINDS
 from twinframe.testing.contracts.control_base import run as run_control
 from twinframe.testing.contracts.control_writes import increment
 from twinframe.testing.factories import build_twin_record
-from twinframe_storage_postgres import opening
+from twinframe_storage_postgres import findings, opening
 from twinframe_storage_postgres.connections import Connection
 from twinframe_storage_postgres.control_store import PostgresControlStore
 from twinframe_storage_postgres.errors import ReleaseTooOld
@@ -277,3 +277,30 @@ def test_writers_that_were_not_heard_of_for_a_week_are_forgotten(
     other.close()
     found = {row[0] for row in ask(f"SELECT id FROM {store.schema}.writer")}
     assert found == {"away", store._writer, other._writer}
+
+
+class Fast:
+    """A clock that is ahead."""
+
+    @staticmethod
+    def time() -> float:
+        return time.time() + 100
+
+
+def test_check_tells_of_tables_of_other_releases_and_of_clocks_that_differ(
+    store: PostgresGraphStore, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def list_said(check: str) -> list[str]:
+        found = findings.list_findings(store.settings)
+        return [each.message for each in found if each.check == check]
+
+    assert list_said("clock") == []
+    monkeypatch.setattr("twinframe_storage_postgres.findings.time", Fast)
+    (said,) = list_said("clock")
+    assert "100 s ahead of that of the PostgreSQL server" in said
+    ask(f"UPDATE {store.schema}.graph SET version = {NEWEST + 1}, least = {NEWEST + 1}")
+    said = " ".join(list_said("versions"))
+    assert f"version {NEWEST + 1}; this one knows version {NEWEST}." in said
+    assert "A later release has migrated 1 graphs already." in said
+    ask(f"UPDATE {store.schema}.graph SET version = {NEWEST - 1}, least = 1")
+    assert "1 graphs are migrated when they are opened." in list_said("versions")

@@ -124,23 +124,12 @@ def _migrate(services: Services, release: str) -> int:
     """Begin a node of the release while a report has the twins in use."""
     with psycopg.connect(services.database.url) as report:
         report.execute("SELECT count(*) FROM twinframe_default.twin")
-        ending = threading.Timer(_REPORT_SECONDS, report.cancel_safe)
+        ending = threading.Timer(_REPORT_SECONDS, report.rollback)
         ending.start()
-        reading = threading.Thread(target=_read_on, args=(report,))
-        reading.start()
         services.add(TWINFRAME_SEEDED_RELEASE=release)
-        reading.join()
         ending.join()
     ((version,),) = services.database.ask(_VERSION)
     return int(version)
-
-
-def _read_on(report: psycopg.Connection[tuple[object, ...]]) -> None:
-    """Read until somebody ends it."""
-    try:
-        report.execute("SELECT pg_sleep(600)")
-    except psycopg.errors.QueryCanceled:
-        report.rollback()
 
 
 def _leave_behind(services: Services, first: Server) -> Refusals:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import psycopg
+from psycopg import errors as pg
 from pydantic import SecretStr
 
 from twinframe.errors import ConfigurationError
 from twinframe.runtime.diagnosis.directories import check_directory
 from twinframe.runtime.diagnosis.findings import Finding, build_error, build_fine, build_warning
 from twinframe_storage_postgres.connections import Connection, connect
+from twinframe_storage_postgres.opening import load_migrations
 from twinframe_storage_postgres.settings import PostgresSettings
 
 _OLDEST: Final = 140000
@@ -21,6 +24,13 @@ _SETTINGS: Final = (
     "'full_page_writes', 'data_checksums', 'max_connections', 'transaction_read_only')"
 )
 _MAY_CREATE: Final = "SELECT has_database_privilege(current_database(), 'CREATE')"
+_CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::float8"
+_MOST_SECONDS: Final = 1.0
+"""By which the clocks of nodes may differ; each node has its time from the same sources."""
+_GRAPHS: Final = (
+    "SELECT schemaname FROM pg_tables WHERE tablename = 'graph' AND starts_with(schemaname, %s) "
+    "ORDER BY 1 LIMIT 1000"
+)
 _SCHEMAS: Final = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)"
 
 
@@ -78,7 +88,52 @@ def _check_server(connection: Connection, settings: PostgresSettings) -> Iterato
             "Raise max_connections to more than the connections of all workers of all nodes, or "
             "lower Storage__Postgres__Connections.",
         )
+    yield from _check_clock(connection)
     yield from _check_rights(connection, settings)
+    yield from _check_tables(connection, settings)
+
+
+def _check_clock(connection: Connection) -> Iterator[Finding]:
+    """Compare the clocks: the moments of a graph never go back, so the fastest node sets them."""
+    before = time.time()
+    ((there,),) = connection.execute(_CLOCK).fetchall()
+    late = time.time() - before
+    ahead = before + late / 2 - there
+    if abs(ahead) <= _MOST_SECONDS + late:
+        return
+    word = "ahead of" if ahead > 0 else "behind"
+    yield build_warning(
+        "clock",
+        f"This machine's clock is {abs(ahead):.0f} s {word} that of the PostgreSQL server. Moments "
+        "of writes never go back: those of all nodes follow the fastest clock, and stand still "
+        "until the others have caught up.",
+        "Synchronise the clocks of all nodes and of the server (NTP).",
+    )
+
+
+def _check_tables(connection: Connection, settings: PostgresSettings) -> Iterator[Finding]:
+    """Say which graphs have tables of another release."""
+    newest = load_migrations()[-1].version
+    older = later = 0
+    for (schema,) in connection.execute(_GRAPHS, (f"{settings.schema_}_",)).fetchall():
+        try:
+            row = connection.execute(f'SELECT version, least FROM "{schema}".graph').fetchone()  # noqa: S608  (read from the catalog)
+        except (pg.UndefinedTable, pg.UndefinedColumn, pg.InsufficientPrivilege):
+            continue  # it was removed meanwhile, or is none of ours
+        version, least = row or (newest, newest)
+        older += version < newest
+        later += version > newest
+        if least > newest:
+            yield build_error(
+                "versions",
+                f"The tables of {schema} are at version {version}, for releases that know version "
+                f"{least}; this one knows version {newest}.",
+                "Install the later release.",
+            )
+    if older:
+        yield build_fine("versions", f"{older} graphs are migrated when they are opened.")
+    if later:
+        yield build_fine("versions", f"A later release has migrated {later} graphs already.")
 
 
 def _check_standbys(settings: PostgresSettings) -> Iterator[Finding]:
