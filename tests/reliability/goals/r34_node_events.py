@@ -33,13 +33,17 @@ _LEASE = (
 )
 
 
+_ON_THEIR_WAY = 0.5
+"""Seconds in which what a killed node has sent is taken."""
+
+
 @dataclass(slots=True)
 class Arrivals:
     """What the receiver took: of each twin its values in the order of their first arrival.
 
     `kills` are the moments of kills, each with how many events of each twin were stored as
-    delivered then. An event may be sent again after each kill that found it not stored, and never
-    otherwise.
+    delivered then. An event may be sent again after each kill that came after its first arrival and
+    found it not stored, and never otherwise.
     """
 
     firsts: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
@@ -72,8 +76,15 @@ class Arrivals:
             for place, value in enumerate(values, start=1)
         }
         return sum(
-            max(0, times - sum(places[event] > stored.get(event[0], 0) for _, stored in self.kills))
-            for event, times in self.again.items()
+            max(
+                0,
+                times
+                - sum(
+                    self.firsts[twin][value] <= at and places[twin, value] > stored.get(twin, 0)
+                    for at, stored in self.kills
+                ),
+            )
+            for (twin, value), times in self.again.items()
         )
 
     def find_oldest(self) -> float:
@@ -117,7 +128,9 @@ def judge(trial: Trial) -> Sequence[Figure]:
                 node = node or dice.choice(services.nodes)
                 node.kill()
                 services.kills += 1
-                arrivals.kills.append((time.monotonic(), _read_stored(services)))
+                stored = _read_stored(services)
+                time.sleep(_ON_THEIR_WAY)
+                arrivals.kills.append((time.monotonic(), stored))
                 node.start()
         _wait_for_all(services.ports[0])
         there = dict(services.database.ask(_ALL))
