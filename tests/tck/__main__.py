@@ -17,7 +17,7 @@ import sys
 import pytest
 
 from tests.tck.crossing import find_differences, find_graphs, find_questions
-from tests.tck.engines import ENGINES, PAST, PAST_EVALUATOR, POSTGRES, open_engine
+from tests.tck.engines import ENGINES, PAST, PAST_EVALUATOR, POSTGRES, SPREAD, open_engine
 from tests.tck.known import load_known_failures
 from tests.tck.report import Report, Standing, run_scenarios
 from tests.tck.scenarios import Scenario, find_features, read_scenarios
@@ -72,7 +72,7 @@ def _cross(scenarios: list[Scenario]) -> int:
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.tck", description=__doc__)
     parser.add_argument(
-        "--engine", choices=[*ENGINES, POSTGRES, PAST, PAST_EVALUATOR], default="evaluator"
+        "--engine", choices=[*ENGINES, POSTGRES, SPREAD, PAST, PAST_EVALUATOR], default="evaluator"
     )
     parser.add_argument("--unoptimized", action="store_true", help="leave all rewrites out")
     parser.add_argument("--only", default="", help="a regular expression of scenario names")

@@ -37,6 +37,8 @@ from twinframe_columns.choosing import ChoosingEngine
 from twinframe_columns.holder import ProjectionHolder
 from twinframe_columns.projection import Projection
 from twinframe_columns.settings import ColumnsSettings
+from twinframe_storage_postgres.compiler.abilities import Abilities
+from twinframe_storage_postgres.compiler.engine import PostgresQueryEngine
 from twinframe_storage_postgres.plugin import twinframe_query_engine as build_postgres_engine
 from twinframe_storage_postgres.settings import PostgresSettings
 from twinframe_storage_postgres.store import PostgresGraphStore
@@ -51,10 +53,13 @@ from twinframe_storage_sqlite.store import SqliteGraphStore
 ENGINES = ("evaluator", "sqlite", "columns", "rdf")
 POSTGRES = "postgres"
 """The engine of a server, which is beside the others where one can be started."""
+SPREAD = "postgres-spread"
+"""The same, given neither walks, groups nor what is absent, as one that distributes tables."""
 PAST = "past"
 """SQLite over a copy of an earlier state of a graph."""
 PAST_EVALUATOR = "past-evaluator"
 """The evaluator over an earlier state of a graph in SQLite."""
+_SPREAD = Abilities(refused=frozenset({"RECURSIVE", "NOT EXISTS", "EXISTS", "LEFT", "GROUP"}))
 _SECONDS = 30.0
 _TMPFS = Path("/dev/shm")  # noqa: S108  -- PERF: the files of a test run need no disk
 _PLACE = _TMPFS if _TMPFS.is_dir() else None
@@ -219,9 +224,11 @@ def _build_store(name: str, folder: str) -> tuple[GraphStore, QueryEngine | None
         case "rdf":
             rdf = RdfStore(OxigraphEngine(), GraphNames("tck"), shared=False)
             return rdf, build_rdf_engine(rdf)
-        case _ if name == POSTGRES:
+        case _ if name in (POSTGRES, SPREAD):
             place = PostgresSettings(url=share_server(), schema_=build_prefix(Path(folder)))
             postgres = PostgresGraphStore(place, "tck")
+            if name == SPREAD:
+                return postgres, PostgresQueryEngine(lambda: _SPREAD)
             return postgres, build_postgres_engine(postgres)
         case _:
             raise ValueError(f"There is no engine {name}; there are {', '.join(ENGINES)}.")

@@ -10,13 +10,13 @@ import os
 import pytest
 
 from tests.tck.crossing import find_differences, find_graphs, find_questions
-from tests.tck.engines import ENGINES, PAST, PAST_EVALUATOR, POSTGRES, open_engine
+from tests.tck.engines import ENGINES, PAST, PAST_EVALUATOR, POSTGRES, SPREAD, open_engine
 from tests.tck.known import load_known_failures
 from tests.tck.report import Standing, run_scenarios
 from tests.tck.scenarios import Scenario, find_features, read_scenarios
 
 _EVERY = 8
-_SHARES = {"rdf": 3, "columns": 3, POSTGRES: 16, PAST: 12, PAST_EVALUATOR: 16}
+_SHARES = {"rdf": 3, "columns": 3, POSTGRES: 16, SPREAD: 48, PAST: 12, PAST_EVALUATOR: 16}
 """Of so many scenarios one is run on an engine that takes long for them."""
 
 
@@ -25,7 +25,7 @@ def scenarios() -> list[Scenario]:
     return list(read_scenarios(find_features()))
 
 
-@pytest.mark.parametrize("engine", [*ENGINES, POSTGRES, PAST, PAST_EVALUATOR])
+@pytest.mark.parametrize("engine", [*ENGINES, POSTGRES, SPREAD, PAST, PAST_EVALUATOR])
 def test_the_kit_passes_but_for_the_listed_scenarios(
     scenarios: list[Scenario], engine: str
 ) -> None:

@@ -83,6 +83,12 @@ def open_graph(connections: Connections, schema: str) -> None:
         connections.run(lambda connection: _open(connection, schema))
     except _RACES:  # NOTE: a server without advisory locks: another process was faster
         connections.run(lambda connection: _open(connection, schema))
+    except (pg.FeatureNotSupported, pg.SyntaxError, pg.UndefinedFunction) as error:
+        raise ConfigurationError(
+            "The PostgreSQL server does not take the tables and functions of a graph: "
+            f"{str(error).splitlines()[0]}. The plugin needs a server that runs SQL and PL/pgSQL "
+            "as PostgreSQL 14 or later."
+        ) from error
     except pg.InsufficientPrivilege as error:
         raise ConfigurationError(
             f"The user of Storage__Postgres__Url may not make or use the schema {schema}: "

@@ -44,4 +44,6 @@ def twinframe_control_store(settings: Section, name: str) -> ControlStore | None
 @hookimpl
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
     """Build the engine that runs plans as SQL."""
-    return PostgresQueryEngine() if isinstance(store, PostgresGraphStore) else None
+    if not isinstance(store, PostgresGraphStore):
+        return None
+    return PostgresQueryEngine(lambda: store.abilities)

@@ -19,6 +19,7 @@ from twinframe.storage.base import (
     TwinRecord,
     build_change_page,
 )
+from twinframe.storage.prefetching import PrefetchingSession
 from twinframe_storage_postgres.history import EVENT, HistoryReads, build_event, split_keys
 from twinframe_storage_postgres.scans import GraphScans
 from twinframe_storage_postgres.statements import Row
@@ -247,6 +248,10 @@ class PostgresSession(HistoryReads, GraphScans, GraphSession):
     def read_model_referrers(self, model_id: str) -> Sequence[str]:
         """Ids of the stored models that name it."""
         return [dtmi for (dtmi,) in self.read_all(_REFERRERS, (model_id,))]
+
+
+class PostgresReads(PrefetchingSession, PostgresSession):
+    """A session that writes nothing, and so may read ahead."""
 
 
 def build_stored(etag: str, text: str) -> StoredDocument:

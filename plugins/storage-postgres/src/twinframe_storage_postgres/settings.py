@@ -53,6 +53,12 @@ class PostgresSettings(Section):
         description="The connections go through a pooler in transaction mode, such as PgBouncer: "
         "nothing is set for a whole connection, and statements are not prepared.",
     )
+    compiled: Literal["all", "no-walks", "nothing"] = Field(
+        default="all",
+        description="What queries the server is given as statements, of those that it is proven to "
+        "run exactly: `all`; `no-walks`, for one that is slow at walks of any length; or "
+        "`nothing`. The rest runs in the service, which then reads what it needs in batches.",
+    )
     durability: Literal["full", "relaxed"] = Field(
         default="full",
         description="`full`: an acknowledged write survives power loss, and what "

@@ -16,6 +16,7 @@ from twinframe.errors import ConfigurationError, StorageError, StorageUnanswered
 from twinframe.runtime.backoff import Backoff
 from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, WriteFunction
 from twinframe_storage_postgres.commit import Outcomes, TransactionFailed, run_batch
+from twinframe_storage_postgres.compiler.abilities import NOTHING, RECURSION, Abilities
 from twinframe_storage_postgres.connections import (
     DURABLE,
     WARNED,
@@ -35,7 +36,8 @@ from twinframe_storage_postgres.errors import (
 from twinframe_storage_postgres.facts import InterfaceNames
 from twinframe_storage_postgres.names import build_graph_schema
 from twinframe_storage_postgres.opening import open_graph, remove_graph
-from twinframe_storage_postgres.session import PostgresSession
+from twinframe_storage_postgres.proving import prove_server
+from twinframe_storage_postgres.session import PostgresReads, PostgresSession
 from twinframe_storage_postgres.settings import PostgresSettings
 from twinframe_storage_postgres.standbys import Standbys
 from twinframe_storage_postgres.statements import qualify
@@ -66,6 +68,7 @@ class PostgresGraphStore(GraphStore):
         self.scratch = Path(settings.directory) / f"{self.schema}.results"
         self._connections: Connections | None = None
         self._standbys: Standbys | None = None
+        self._abilities: Abilities | None = None
         self._writing = threading.Lock()
         self._names: InterfaceNames | None = None
         self._writer = uuid.uuid4().hex
@@ -86,6 +89,7 @@ class PostgresGraphStore(GraphStore):
         connections = share_connections(self.settings)
         try:
             open_graph(connections, self.schema)
+            self._abilities = _limit(prove_server(connections, self.schema), self.settings)
         except EngineError as error:
             release_connections(connections)
             raise build_error(error) from error
@@ -111,9 +115,16 @@ class PostgresGraphStore(GraphStore):
             raise StorageError("The store is not open.")
         return self._connections
 
+    @property
+    def abilities(self) -> Abilities:
+        """What statements the server is given. Raises `StorageError` while it is not open."""
+        if self._abilities is None:
+            raise StorageError("The store is not open.")
+        return self._abilities
+
     def session(self) -> PostgresSession:
         """A session, which takes a connection only while it reads."""
-        return PostgresSession(self.connections, self.schema, self._standbys)
+        return PostgresReads(self.connections, self.schema, self._standbys)
 
     def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions and commit them together, while no other node writes."""
@@ -223,3 +234,13 @@ class PostgresGraphStore(GraphStore):
             connection.execute(qualify(_LOCK, self.schema))
             row = connection.execute(qualify(_BATCH, self.schema), (self._writer,)).fetchone()
         return 0 if row is None else int(row[0])
+
+
+def _limit(found: Abilities, settings: PostgresSettings) -> Abilities:
+    match settings.compiled:
+        case "all":
+            return found
+        case "no-walks":
+            return Abilities(found.proven, frozenset({RECURSION}))
+        case "nothing":
+            return NOTHING

@@ -26,6 +26,7 @@ from twinframe.storage.base import (
     TwinRecord,
 )
 from twinframe.storage.entities import build_model_node, build_relationship, build_twin_node
+from twinframe.storage.prefetching import PrefetchingSession
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.engine import Engine
 from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
@@ -282,6 +283,10 @@ class RdfSession(GraphSession):
         """Stored models and those that twins name."""
         with self._one_state():
             return self._records.read_model_ids()
+
+
+class RemoteSession(PrefetchingSession, RdfSession):
+    """A session for an engine to which each request is slow."""
 
 
 def _repeats(origins: list[str]) -> bool:

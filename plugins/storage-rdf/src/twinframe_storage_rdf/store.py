@@ -44,8 +44,7 @@ from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.mapping import GraphNames, Triple
 from twinframe_storage_rdf.queries import Queries
-from twinframe_storage_rdf.remote_session import RemoteSession
-from twinframe_storage_rdf.session import RdfSession
+from twinframe_storage_rdf.session import RdfSession, RemoteSession
 from twinframe_storage_rdf.storeprocess.engine import ProcessEngine
 from twinframe_storage_rdf.terms import Iri, Term
 from twinframe_storage_rdf.transaction import RdfTransaction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import psycopg
 from psycopg.types.numeric import Int8
 
 from twinframe.errors import TwinframeError
-from twinframe.model.values import Value
+from twinframe.model.values import Node, Value
 from twinframe.query.algebra import Query, ResultShape
 from twinframe.query.engine import CannotRun, CompiledQuery, JsonRow, QueryEngine
 from twinframe.query.reader import GraphReader
@@ -29,6 +29,8 @@ from twinframe.query.sql import (
     read_trap,
 )
 from twinframe.query.sql import kinds as k
+from twinframe.storage.prefetching import PrefetchingSession
+from twinframe_storage_postgres.compiler.abilities import EVERYTHING, Abilities, find_used
 from twinframe_storage_postgres.compiler.dialect import DIALECT
 from twinframe_storage_postgres.compiler.extensions import PostgresExtensions
 from twinframe_storage_postgres.compiler.output import build_json_column
@@ -38,6 +40,7 @@ from twinframe_storage_postgres.statements import KEEP_PLAN, PLAN_EACH, Row
 
 _EXTENSIONS: Final = PostgresExtensions(DIALECT)
 _PLACEHOLDER: Final = re.compile("\0(\\w+)\0(::jsonb?)?")
+_NOTED: Final = 256
 _PAGE: Final = Page("\0page_skip\0::bigint", "\0page_limit\0::bigint")
 _DECLINED: Final = {
     "2201E": "A logarithm of no positive number",
@@ -47,6 +50,7 @@ _DECLINED: Final = {
     "22008": "A time out of range",
     "22012": "A division by zero",
     "22P05": "A text with U+0000",
+    "0A000": "A statement that the server does not take",
     "54000": "A value beyond a limit",
     "54001": "A statement of such a size",
     "54011": "A statement of so many columns",
@@ -132,6 +136,27 @@ class PostgresQuery(CompiledQuery):
         self._json = _Statement(select.render(cells), PLAN_EACH)
         self.text = self._json.text
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self._query.columns
+
+    def check(self, abilities: Abilities) -> None:
+        """Raise `CannotRun` where a statement has a part that the server is not proven to run."""
+        for each in (self._rows, self._json, self._whole):
+            if each is not None:
+                abilities.check_text(each.text)
+
+    @property
+    def value_parts(self) -> frozenset[str]:
+        """The parts of SQL that the statement for values has."""
+        return find_used(self._rows.text)
+
+    @property
+    def json_parts(self) -> frozenset[str]:
+        """The parts of SQL that the statement for JSON has."""
+        return find_used(self._json.text)
+
     def run_json(
         self,
         session: GraphReader,
@@ -194,12 +219,19 @@ class PostgresQuery(CompiledQuery):
         """Result rows as values."""
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
         labels = scans.read_label_sets()
-        for row in self._rows.run(scans, bindings):
-            cells = iter(row)
-            yield tuple(
-                column.decode(tuple(islice(cells, len(column.sql))), labels)
-                for column in self._columns
-            )
+        rows = (self._decode(row, labels) for row in self._rows.run(scans, bindings))
+        if not isinstance(session, PrefetchingSession):
+            yield from rows
+            return
+        while batch := [*islice(rows, _NOTED)]:
+            session.note(each.id for row in batch for each in row if isinstance(each, Node))
+            yield from batch
+
+    def _decode(self, row: Row, labels: LabelSets) -> tuple[Value, ...]:
+        cells = iter(row)
+        return tuple(
+            column.decode(tuple(islice(cells, len(column.sql))), labels) for column in self._columns
+        )
 
 
 def _find_indexes(plan: object) -> Iterator[str]:
@@ -242,12 +274,25 @@ def _build_error(error: psycopg.Error) -> TwinframeError | None:
     return None
 
 
+def compile_query(query: Query, parameters: Mapping[str, Value]) -> PostgresQuery:
+    """Compile a plan for a server that runs all of SQL as PostgreSQL does.
+
+    Raises `CannotRun` naming what SQL cannot say exactly.
+    """
+    return PostgresQuery(query, compile_plan(query, parameters, _EXTENSIONS))
+
+
 class PostgresQueryEngine(QueryEngine):
-    """Compiles plans to SQL, in the same way for all graphs."""
+    """Compiles plans to SQL, in the same way for all graphs of a server with these abilities."""
 
     name = "postgres"
     shares_plans = True
 
+    def __init__(self, find_abilities: Callable[[], Abilities] = lambda: EVERYTHING) -> None:
+        self._find_abilities = find_abilities
+
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
-        """The compiled plan, or `CannotRun` naming what SQL cannot say exactly."""
-        return PostgresQuery(query, compile_plan(query, parameters, _EXTENSIONS))
+        """The compiled plan, or `CannotRun` naming what SQL or the server cannot do exactly."""
+        compiled = compile_query(query, parameters)
+        compiled.check(self._find_abilities())
+        return compiled

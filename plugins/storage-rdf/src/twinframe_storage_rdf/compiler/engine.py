@@ -45,8 +45,7 @@ from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.compiler.shortest import ShortestQuery, find_search
 from twinframe_storage_rdf.compiler.term import Statement, Term
 from twinframe_storage_rdf.mapping import GraphNames
-from twinframe_storage_rdf.remote_session import RemoteSession
-from twinframe_storage_rdf.session import RdfSession
+from twinframe_storage_rdf.session import RdfSession, RemoteSession
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 
 _BATCH = 256

@@ -1,33 +1,36 @@
-"""A session for remote servers that prefetches what the evaluator will probably read next.
+"""A session that prefetches what the evaluator will probably read next, for stores to which each
+request is slow.
 
-The evaluator reads the neighbours of one node after another, in the order in which the nodes were
+The evaluator reads the neighbors of one node after another, in the order in which the nodes were
 returned, so the session reads those of the next nodes in the same request.
 """
+
+# NOTE: `super()` is the session of a store, whose methods are not abstract.
+# mypy: disable-error-code="safe-super"
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from twinframe.model.values import Node
 from twinframe.query.algebra import Direction, LabelExpression
 from twinframe.query.reader import Hop
-from twinframe_storage_rdf.engine import Engine
-from twinframe_storage_rdf.hierarchy import HierarchyCache
-from twinframe_storage_rdf.queries import Queries
-from twinframe_storage_rdf.session import RdfSession
+from twinframe.storage.base import GraphSession
 
 T = TypeVar("T")
+_HopsKey: TypeAlias = tuple[Direction, tuple[str, ...]]
 
 _SMALL: Final = 4
 _LARGEST: Final = 256
 _MOST_KEPT: Final = 20_000
+_MOST_STREAMED: Final = 1_000
 
 
 class _Sequence:
-    """The ids of the nodes that were returned, in order, each once."""
+    """The last ids of nodes that were returned, in order, each once."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
@@ -35,6 +38,9 @@ class _Sequence:
 
     def note(self, ids: Iterable[str]) -> None:
         """Append these ids."""
+        if len(self._ids) > _MOST_KEPT:
+            self._places.clear()
+            self._ids.clear()
         for one in ids:
             if one not in self._places:
                 self._places[one] = len(self._ids)
@@ -66,6 +72,17 @@ class _Kept(Generic[T]):
         found = ((one, self._found[one]) for one in dict.fromkeys(ids))
         return {one: value for one, value in found if value is not None}
 
+    def is_first(self) -> bool:
+        """Return whether nothing was read yet; the next read prefetches then."""
+        if self._ahead:
+            return False
+        self._ahead = _SMALL
+        return True
+
+    def keep(self, one: str, value: T) -> None:
+        """Keep a result that was read otherwise."""
+        self._found[one] = value
+
     def _load(self, missing: list[str]) -> None:
         wanted = list(missing)
         if len(missing) <= _SMALL:
@@ -76,31 +93,31 @@ class _Kept(Generic[T]):
         self._found |= {one: read.get(one) for one in wanted}
 
 
-class RemoteSession(RdfSession):
-    """A session for an engine to which each request is slow."""
+class PrefetchingSession(GraphSession):
+    """Mixed in before the session of a store, whose reads it makes fewer within a snapshot."""
 
     most_at_once = 512
 
-    def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
-        super().__init__(engine, queries, cache)
-        self._depth = 0
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._snapshots = 0
         self._forget()
 
     @contextmanager
     def snapshot(self, deadline: float | None = None) -> Iterator[None]:
         """Show one state; the prefetched results are dropped at its end."""
-        self._depth += 1
+        self._snapshots += 1
         try:
             with super().snapshot(deadline):
                 yield
         finally:
-            self._depth -= 1
-            if not self._depth:
+            self._snapshots -= 1
+            if not self._snapshots:
                 self._forget()
 
     def note(self, ids: Iterable[str]) -> None:
         """Note that the nodes of these ids are returned next."""
-        if self._depth:
+        if self._snapshots:
             self._given.note(ids)
 
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
@@ -112,13 +129,13 @@ class RemoteSession(RdfSession):
 
     def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
         """The twins of these ids."""
-        return self._nodes.find(ids) if self._depth else super().read_nodes(ids)
+        return self._nodes.find(ids) if self._snapshots else super().read_nodes(ids)
 
     def read_hops(
         self, origins: Iterable[str], direction: Direction, types: Sequence[str]
     ) -> Iterator[Hop]:
         """The relationships at each origin; with BOTH a loop counts as outgoing only."""
-        if not self._depth:
+        if not self._snapshots:
             yield from super().read_hops(origins, direction, types)
             return
         key = (direction, tuple(types))
@@ -126,9 +143,23 @@ class RemoteSession(RdfSession):
         if kept is None:
             kept = self._hops[key] = _Kept(self._given, lambda ids: self._group(ids, *key))
         wanted = list(origins)
+        if len(wanted) == 1 and kept.is_first():
+            yield from self._stream(wanted[0], key, kept)
+            return
         found = kept.find(wanted)
         for origin in wanted:
             yield from found.get(origin, ())
+
+    def _stream(self, origin: str, key: _HopsKey, kept: _Kept[list[Hop]]) -> Iterator[Hop]:
+        """Yield the hops at the first origin as they come: it may have very many."""
+        hops: list[Hop] = []
+        for hop in super().read_hops([origin], *key):
+            if len(hops) <= _MOST_STREAMED:
+                hops.append(hop)
+            self.note((hop.reached,))
+            yield hop
+        if len(hops) <= _MOST_STREAMED:
+            kept.keep(origin, hops)
 
     def _group(
         self, origins: list[str], direction: Direction, types: Sequence[str]
@@ -145,4 +176,4 @@ class RemoteSession(RdfSession):
     def _forget(self) -> None:
         self._given = _Sequence()
         self._nodes: _Kept[Node] = _Kept(self._given, self._read_missing)
-        self._hops: dict[tuple[Direction, tuple[str, ...]], _Kept[list[Hop]]] = {}
+        self._hops: dict[_HopsKey, _Kept[list[Hop]]] = {}
