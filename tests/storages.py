@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from tests.postgres.pooler import share_pool
 from tests.postgres.server import HOW_TO_GET_IT, build_prefix, share_server
 
 _CHOSEN: Final = os.environ.get("TWINFRAME_STORAGES")
@@ -49,11 +50,18 @@ def build_postgres_environment(folder: Path) -> Mapping[str, str]:
     }
 
 
+def build_pooled_environment(folder: Path) -> Mapping[str, str]:
+    """The same, through PgBouncer in transaction mode."""
+    pooled = {"Storage__Postgres__Url": share_pool(), "Storage__Postgres__Pooler": "true"}
+    return {**build_postgres_environment(folder), **pooled}
+
+
 SERVED: Final[Mapping[str, Callable[[Path], Mapping[str, str]]]] = {
     "sqlite": build_sqlite_environment,
     "oxigraph": build_oxigraph_environment,
     "rdflib": build_rdflib_environment,
     "postgres": build_postgres_environment,
+    "pgbouncer": build_pooled_environment,
 }
 """The environment of a service that has its data below a folder, by storage."""
 
@@ -68,7 +76,7 @@ def choose(*usual: str) -> list[str]:
 
 def require(storage: str) -> None:
     """Skip the test when the storage is not installed."""
-    if storage == "postgres" and find_spec("twinframe_storage_postgres") is None:
+    if storage in ("postgres", "pgbouncer") and find_spec("twinframe_storage_postgres") is None:
         pytest.skip(HOW_TO_GET_IT)
     needed = {"oxigraph": "pyoxigraph", "rdflib": "rdflib"}.get(storage)
     if needed and (find_spec("twinframe_storage_rdf") is None or find_spec(needed) is None):
