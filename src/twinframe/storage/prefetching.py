@@ -17,6 +17,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from twinframe.model.values import Node
 from twinframe.query.algebra import Direction, LabelExpression
+from twinframe.query.evaluate.sizes import measure
 from twinframe.query.reader import Hop
 from twinframe.storage.base import GraphSession
 
@@ -27,6 +28,8 @@ _SMALL: Final = 4
 _LARGEST: Final = 256
 _MOST_KEPT: Final = 20_000
 _MOST_STREAMED: Final = 1_000
+_MOST_BYTES: Final = 32 * 1024 * 1024
+_BYTES_AHEAD: Final = 4 * 1024 * 1024
 
 
 class _Sequence:
@@ -55,18 +58,26 @@ class _Sequence:
 class _Kept(Generic[T]):
     """Results of one kind of read, by id; a read of few ids prefetches more each time."""
 
-    def __init__(self, sequence: _Sequence, read: Callable[[list[str]], Mapping[str, T]]) -> None:
+    def __init__(
+        self,
+        sequence: _Sequence,
+        read: Callable[[list[str]], Mapping[str, T]],
+        size: Callable[[T], int],
+    ) -> None:
         self._sequence = sequence
         self._read = read
+        self._size = size
         self._found: dict[str, T | None] = {}
+        self._bytes = 0
         self._ahead = 0
 
     def find(self, ids: Sequence[str]) -> dict[str, T]:
         """Return the results for these ids, in their order."""
         missing = [one for one in dict.fromkeys(ids) if one not in self._found]
         if missing:
-            if len(self._found) > _MOST_KEPT:
+            if len(self._found) > _MOST_KEPT or self._bytes > _MOST_BYTES:
                 self._found.clear()
+                self._bytes = 0
                 missing = list(dict.fromkeys(ids))
             self._load(missing)
         found = ((one, self._found[one]) for one in dict.fromkeys(ids))
@@ -82,15 +93,22 @@ class _Kept(Generic[T]):
     def keep(self, one: str, value: T) -> None:
         """Keep a result that was read otherwise."""
         self._found[one] = value
+        self._bytes += self._size(value)
 
     def _load(self, missing: list[str]) -> None:
         wanted = list(missing)
         if len(missing) <= _SMALL:
             following = self._sequence.follow(missing[-1])
-            wanted += islice((one for one in following if one not in self._found), self._ahead)
+            unread = (one for one in following if one not in self._found)
+            wanted += islice(unread, min(self._ahead, self._count_ahead()))
             self._ahead = min(max(self._ahead * 4, _SMALL), _LARGEST)
         read = self._read(wanted)
         self._found |= {one: read.get(one) for one in wanted}
+        self._bytes += sum(map(self._size, read.values()))
+
+    def _count_ahead(self) -> int:
+        """Return how many results may be read ahead. SEC: each may have a mebibyte."""
+        return int(_BYTES_AHEAD * len(self._found) / self._bytes) if self._bytes else _LARGEST
 
 
 class PrefetchingSession(GraphSession):
@@ -141,7 +159,9 @@ class PrefetchingSession(GraphSession):
         key = (direction, tuple(types))
         kept = self._hops.get(key)
         if kept is None:
-            kept = self._hops[key] = _Kept(self._given, lambda ids: self._group(ids, *key))
+            kept = self._hops[key] = _Kept(
+                self._given, lambda ids: self._group(ids, *key), _measure_hops
+            )
         wanted = list(origins)
         if len(wanted) == 1 and kept.is_first():
             yield from self._stream(wanted[0], key, kept)
@@ -175,5 +195,13 @@ class PrefetchingSession(GraphSession):
 
     def _forget(self) -> None:
         self._given = _Sequence()
-        self._nodes: _Kept[Node] = _Kept(self._given, self._read_missing)
+        self._nodes: _Kept[Node] = _Kept(self._given, self._read_missing, _measure)
         self._hops: dict[_HopsKey, _Kept[list[Hop]]] = {}
+
+
+def _measure(node: Node) -> int:
+    return measure(node, _MOST_BYTES)
+
+
+def _measure_hops(hops: list[Hop]) -> int:
+    return sum([measure(hop.relationship, _MOST_BYTES) for hop in hops])
