@@ -99,7 +99,10 @@ def build_error(error: BaseException) -> TwinframeError:
     if found is not None:
         return found
     if is_stale(error):
-        return StorageBusy("The tables were migrated meanwhile; nothing was changed, try again.")
+        return StorageBusy(
+            "A prepared statement no longer fits: the tables were migrated, or there is a pooler "
+            "(Storage__Postgres__Pooler); nothing was changed, try again."
+        )
     if is_lost(error):
         return ServerAway(f"The PostgreSQL server is away: {_read_line(error)}.")
     return ServerFailed(f"PostgreSQL failed: {type(error).__name__}: {_read_line(error)}.")
