@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 
-from tests.tck.label_models import is_label_of_the_kit
 from tests.tck.values import Expected, ExpectedNode, ExpectedPath, ExpectedRelationship
 from twinframe.model.rendering import build_json
 from twinframe.model.values import Node, Path, Relationship, Value
@@ -26,9 +25,7 @@ def build_key(value: Value | Expected, *, any_order: bool = False) -> Hashable:
         case float():
             return ("float", "NaN" if value != value else value)
         case list():
-            # NOTE: `labels()` also shows the labels that come from being a twin.
-            items = [one for one in value if not (type(one) is str and is_label_of_the_kit(one))]
-            own = [build_key(item, any_order=any_order) for item in items]
+            own = [build_key(item, any_order=any_order) for item in value]
             return ("list", frozenset(Counter(own).items()) if any_order else tuple(own))
         case dict():
             return ("map", _build_members(value, any_order=any_order))
@@ -69,7 +66,7 @@ def _build_node_key(node: Node | ExpectedNode, *, any_order: bool) -> Hashable:
     if isinstance(node, ExpectedNode):
         labels, own = node.labels, dict[str, object](node.properties)
     else:
-        labels = frozenset(label for label in node.labels if not is_label_of_the_kit(label))
+        labels = node.labels
         own = _build_own(node.document)
     return ("node", labels, _build_members(own, any_order=any_order))
 

@@ -19,6 +19,7 @@ from twinframe.errors import QueryInvalid
 from twinframe.graph.context.model_cache import ModelCache
 from twinframe.graph.history.past import PastSession
 from twinframe.graph.queries.temporal_members import TypingCache
+from twinframe.graph.statements.statements import Prepared
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun, QueryEngine
@@ -102,7 +103,7 @@ class Engine:
     ) -> None:
         settings = QuerySettings()
         self.name = name
-        self.graph = TckGraph(store)
+        self.graph = TckGraph(store, engine)
         self._session = store.session()
         self._engine = engine
         self._optimized = optimized
@@ -115,6 +116,12 @@ class Engine:
 
     def run(self, text: str, parameters: Mapping[str, Value]) -> Answer:
         """Run a query. An error that the query itself does not account for is raised."""
+        try:
+            prepared = self.graph.prepare(text, parameters)
+        except QueryInvalid as error:
+            return Answer(error=error, phase="compile time")
+        if not prepared.statement.is_query:
+            return self._run_statement(prepared)
         try:
             query = parse_query(text, parameters=parameters.keys()).query
         except QueryInvalid as error:
@@ -130,6 +137,15 @@ class Engine:
                 return self._take(split(query, None, parameters, typing), parameters)
         except QueryInvalid as error:
             return Answer(error=error, phase="runtime")
+
+    def _run_statement(self, prepared: Prepared) -> Answer:
+        try:
+            result = self.graph.run(prepared)
+        except QueryInvalid as error:
+            return Answer(error=error, phase="runtime")
+        rows = tuple(result.rows)
+        texts = tuple(render_row(result.columns, row) for row in rows)
+        return Answer(result.columns, rows, texts, declined="it writes or calls a procedure")
 
     def _open_typing(self) -> MemberTyping | None:
         if self._typings is None:

@@ -1,34 +1,26 @@
-"""Builds the graph of a scenario through the storage seam, and removes it again. It judges nothing.
+"""The graph of a scenario: an open graph, filled by the product's own statements, and emptied.
 
-A node becomes a twin and its properties JSON members beside the system members; see
-`label_models` for its labels. Dates, times and durations become text, as JSON has them, which the
-twin's interface declares as what it is.
+It judges nothing, but measures what a statement changed.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import count, pairwise, product
-from typing import NamedTuple, TypeAlias
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import NamedTuple
 
 import orjson
 
-from tests.tck.label_models import (
-    build_model_id,
-    build_models,
-    build_node_labels,
-    find_schemas,
-)
-from tests.tck.setup_parser import Create, Delete, Reading, Restart, parse_setup
+from twinframe.graph.context.context import GraphContext
 from twinframe.graph.events.recorder import EventRecorder
-from twinframe.model.comparison import name_type
-from twinframe.model.rendering import build_json
-from twinframe.model.values import JsonValue, Node, Path, Relationship, Value
-from twinframe.query.algebra import Direction, LabelAnd, LabelExpression, LabelName
-from twinframe.query.cypher import ast
-from twinframe.query.evaluate.engine import run
-from twinframe.query.language import parse_query
+from twinframe.graph.statements.statements import Prepared, StatementResult, Statements
+from twinframe.model.values import JsonValue, Value
+from twinframe.query.cypher.lexer import read_tokens
+from twinframe.query.engine import QueryEngine
+from twinframe.query.errors import Source
+from twinframe.query.writing.procedures import Procedure
+from twinframe.settings import GraphSettings, QuerySettings, Settings
 from twinframe.storage.base import (
     ChangeKind,
     GraphStore,
@@ -40,14 +32,10 @@ from twinframe.storage.base import (
     WriteFunction,
 )
 
-_ETAG = 'W/"00000000-0000-0000-0000-000000000000"'
-_ROWS, _ROW = "tckRows", "`tck row`"
 _MOST_MODELS = 100_000
 _RECORDER = EventRecorder("", count(1).__next__, silent=True)
-
-Bindings: TypeAlias = dict[str, Value]
-Entries: TypeAlias = Sequence[tuple[str, ast.Expression]]
-Evaluate: TypeAlias = Callable[[ast.NodeElement | ast.RelationshipElement], dict[str, Value]]
+_OPEN = GraphSettings(open_=True, refuse_self_relationships=False)
+_LARGE = QuerySettings(max_text_bytes=2**24, max_words=2**24)
 
 
 class Stored(NamedTuple):
@@ -58,77 +46,101 @@ class Stored(NamedTuple):
     relationships: Sequence[RelationshipRecord]
 
 
-class NotStorable(Exception):
-    """A property's value that JSON cannot hold."""
+class State(NamedTuple):
+    """What a graph has, by the measure of the kit: labels are those in use."""
+
+    nodes: frozenset[str]
+    relationships: frozenset[tuple[str, str]]
+    labels: frozenset[str]
+    properties: Counter[tuple[object, ...]]
 
 
 class TckGraph:
-    """The graph of one store: filled by set-up statements, emptied between scenarios."""
+    """The graph of one store, with the statements that write to it."""
 
-    def __init__(self, store: GraphStore) -> None:
+    def __init__(self, store: GraphStore, engine: QueryEngine | None) -> None:
         self._store = store
-        self._numbers = count(1)
-        self._model_ids: set[str] = set()
-        self._declaring: set[str] = set()
-        self._twins: dict[str, None] = {}
-        self._relationships: dict[tuple[str, str], None] = {}
-        self._pending: list[Callable[[GraphTransaction], None]] = []
+        self._engine = engine
+        self._context = _build_context(QuerySettings())
+        self._large = Statements(_build_context(_LARGE), engine)
+        self._statements = Statements(self._context, engine)
+        self._is_empty = True
 
-    def clear(self) -> None:
+    def clear(self, procedures: Mapping[str, Procedure] | None = None) -> None:
         """Delete all twins and relationships, and the interfaces that declare properties.
 
         Interfaces that are labels alone stay, as nothing shows them.
         """
-        twins, relationships = list(self._twins), list(self._relationships)
-        self._twins, self._relationships, self._pending = {}, {}, []
-        declaring, self._declaring = sorted(self._declaring), set()
-        self._model_ids.difference_update(declaring)
+        self.offer(procedures or {})
+        if self._is_empty:
+            return
+        stored = self._read_stored()
+        declaring = [one.model_id for one in stored.models if b'"@type":"Property"' in one.document]
 
         def delete(transaction: GraphTransaction) -> None:
-            for key in relationships:
-                transaction.delete_relationship(*key)
-            for twin_id in twins:
-                transaction.delete_twin(twin_id)
+            for edge in stored.relationships:
+                transaction.delete_relationship(edge.source_id, edge.relationship_id)
+            for twin in stored.twins:
+                transaction.delete_twin(twin.twin_id)
             transaction.delete_models(declaring)
 
-        if twins or declaring:
-            self._write(delete)
+        self._write(delete)
+        self._is_empty = True
+
+    def offer(self, procedures: Mapping[str, Procedure]) -> None:
+        """Set which procedures there are."""
+        self._statements = Statements(self._context, self._engine, procedures)
 
     def execute(self, text: str, parameters: Mapping[str, Value]) -> None:
-        """Run set-up statements: reading clauses by the evaluator, CREATE and DELETE here.
+        """Run set-up statements, which `;` divides. Raises their errors."""
+        for statement in split_statements(text):
+            self.run(self._large.prepare(statement, parameters))
 
-        `QueryInvalid` for what is not understood, `NotStorable` for a value no twin can have.
-        """
-        rows: list[Bindings] = [{}]
-        for clause in parse_setup(text):
-            match clause:
-                case Restart():
-                    rows = [{}]
-                case Reading(text=reading):
-                    self._flush()
-                    rows = self._read(rows, f"{reading} RETURN *", parameters)
-                case Create(parts=parts):
-                    for row, part in product(rows, parts):
-                        self._create_part(row, part, self._build_evaluate(row, text, parameters))
-                case Delete(variables=variables):
-                    for row in rows:
-                        self._delete([row[name] for name in variables])
-        self._flush()
+    def prepare(self, text: str, parameters: Mapping[str, Value]) -> Prepared:
+        """Parse a statement."""
+        return self._statements.prepare(text, parameters)
+
+    def run(self, prepared: Prepared) -> StatementResult:
+        """Run a statement in a transaction of its own."""
+        self._is_empty = False
+
+        def write(transaction: GraphTransaction) -> StatementResult:
+            self._context.write_clock.begin(transaction)
+            try:
+                return self._statements.apply(prepared, transaction)
+            finally:
+                self._context.write_clock.abandon()
+
+        found = self._write(write)
+        assert isinstance(found, StatementResult)
+        return found
+
+    def measure(self) -> State:
+        """Measure the graph, to find the side effects of a query."""
+        session = self._store.session()
+        try:
+            with session.snapshot():
+                nodes = {one.id: one for one in session.scan_nodes(None)}
+                crossed = {(one.source, one.id): one for one in session.scan_relationships(())}
+        finally:
+            session.close()
+        labels = frozenset(label for node in nodes.values() for label in node.labels)
+        properties: Counter[tuple[object, ...]] = Counter()
+        documents: dict[object, Mapping[str, JsonValue]] = {
+            **{key: node.document for key, node in nodes.items()},
+            **{key: edge.document for key, edge in crossed.items()},
+        }
+        for key, document in documents.items():
+            for name, value in document.items():
+                if not name.startswith("$"):
+                    properties[key, name, orjson.dumps(value)] += 1
+        return State(frozenset(nodes), frozenset(crossed), labels, properties)
 
     # --- the history ------------------------------------------------------------------------
 
     def hide(self) -> Stored:
         """Delete all that is stored, with the rows of its history, and return it."""
-        session = self._store.session()
-        try:
-            with session.snapshot():
-                stored = Stored(
-                    session.read_models(after=0, limit=_MOST_MODELS),
-                    list(session.iterate_twins()),
-                    list(session.iterate_relationships()),
-                )
-        finally:
-            session.close()
+        stored = self._read_stored()
 
         def delete(transaction: GraphTransaction) -> None:
             for edge in stored.relationships:
@@ -163,172 +175,51 @@ class TckGraph:
 
         self._write(put)
 
-    # --- reading ----------------------------------------------------------------------------
-
-    def _read(
-        self, rows: Sequence[Bindings], clauses: str, parameters: Mapping[str, Value]
-    ) -> list[Bindings]:
-        names = "".join(f", {_ROW}[{_quote(name)}] AS `{name}`" for name in rows[0]) if rows else ""
-        text = f"UNWIND ${_ROWS} AS {_ROW} WITH {_ROW}{names} {clauses}"
-        values: dict[str, Value] = {**parameters, _ROWS: [*rows]}
-        query = parse_query(text, parameters=values.keys()).query
+    def _read_stored(self) -> Stored:
         session = self._store.session()
         try:
             with session.snapshot():
-                found = [
-                    dict(zip(query.columns, row, strict=True))
-                    for row in run(query, session, values)
-                ]
+                return Stored(
+                    session.read_models(after=0, limit=_MOST_MODELS),
+                    list(session.iterate_twins()),
+                    list(session.iterate_relationships()),
+                )
         finally:
             session.close()
-        for row in found:
-            row.pop(_ROW.strip("`"), None)
-        return found
 
-    def _evaluate(
-        self, row: Bindings, text: str, entries: Entries, parameters: Mapping[str, Value]
-    ) -> dict[str, Value]:
-        """The values of a map that is written in the set-up `text`, with the variables of `row`."""
-        if not entries:
-            return {}
-        items = ", ".join(
-            f"{text[value.span.start : value.span.end]} AS x{at}"
-            for at, (_, value) in enumerate(entries)
-        )
-        (found,) = self._read([row], f"RETURN {items}", parameters)
-        return {key: found[f"x{at}"] for at, (key, _) in enumerate(entries)}
-
-    def _build_evaluate(
-        self, row: Bindings, text: str, parameters: Mapping[str, Value]
-    ) -> Evaluate:
-        return lambda element: self._evaluate(row, text, element.properties, parameters)
-
-    # --- writing ----------------------------------------------------------------------------
-
-    def _create_part(self, row: Bindings, part: ast.PatternPart, evaluate: Evaluate) -> None:
-        nodes = [self._find_or_create_node(row, element, evaluate) for element in part.nodes]
-        for element, ends in zip(part.relationships, pairwise(nodes), strict=True):
-            source, target = ends[::-1] if element.direction is Direction.INCOMING else ends
-            created = self._create_relationship(source, target, element, evaluate(element))
-            if element.variable is not None:
-                row[element.variable] = created
-
-    def _find_or_create_node(
-        self, row: Bindings, element: ast.NodeElement, evaluate: Evaluate
-    ) -> Node:
-        found = row.get(element.variable) if element.variable is not None else None
-        if isinstance(found, Node):
-            return found
-        labels = _build_label_set(element.labels)
-        properties = evaluate(element)
-        schemas = find_schemas(properties)
-        model_id, twin_id = build_model_id(labels, schemas), f"n{next(self._numbers)}"
-        document: dict[str, JsonValue] = {
-            "$dtId": twin_id,
-            "$etag": _ETAG,
-            **_build_members(properties),
-            "$metadata": {"$model": model_id},
-        }
-        self._put_models(build_models(labels, schemas))
-        if schemas:
-            self._declaring.add(model_id)
-        record = TwinRecord(twin_id, model_id, _ETAG, orjson.dumps(document))
-        self._pending.append(lambda transaction: transaction.put_twin(record))
-        self._twins[twin_id] = None
-        created = Node(twin_id, document, build_node_labels(labels, schemas))
-        if element.variable is not None:
-            row[element.variable] = created
-        return created
-
-    def _put_models(self, records: Iterable[ModelRecord]) -> None:
-        missing = [one for one in records if one.model_id not in self._model_ids]
-        self._model_ids.update(one.model_id for one in missing)
-        if missing:
-            self._pending.append(lambda transaction: transaction.put_models(missing))
-
-    def _create_relationship(
-        self,
-        source: Node,
-        target: Node,
-        element: ast.RelationshipElement,
-        properties: Mapping[str, Value],
-    ) -> Relationship:
-        (name,) = _build_label_set(element.types)
-        relationship_id = f"r{next(self._numbers)}"
-        document: dict[str, JsonValue] = {
-            "$relationshipId": relationship_id,
-            "$etag": _ETAG,
-            "$sourceId": source.id,
-            "$relationshipName": name,
-            "$targetId": target.id,
-            **_build_members(properties),
-        }
-        record = RelationshipRecord(
-            source.id, relationship_id, name, target.id, _ETAG, orjson.dumps(document)
-        )
-        self._pending.append(lambda transaction: transaction.put_relationship(record))
-        self._relationships[source.id, relationship_id] = None
-        return Relationship(source.id, relationship_id, target.id, name, document)
-
-    def _delete(self, values: Sequence[Value]) -> None:
-        for value in values:
-            if isinstance(value, Relationship):
-                key = (value.source, value.id)
-                if key in self._relationships:
-                    del self._relationships[key]
-                    self._pending.append(lambda t, key=key: t.delete_relationship(*key))  # type: ignore[misc]  # a default binds it now
-            elif isinstance(value, Node) and value.id in self._twins:
-                del self._twins[value.id]
-                self._pending.append(lambda t, twin=value.id: t.delete_twin(twin))  # type: ignore[misc]  # a default binds it now
-
-    def _flush(self) -> None:
-        pending, self._pending = self._pending, []
-
-        def write(transaction: GraphTransaction) -> None:
-            for change in pending:
-                change(transaction)
-
-        if pending:
-            self._write(write)
-
-    def _write(self, work: WriteFunction[object]) -> None:
-        (outcome,) = self._store.write([work])
+    def _write(self, function: WriteFunction[object]) -> object:
+        (outcome,) = self._store.write([function])
         if outcome.error is not None:
             raise outcome.error
+        return outcome.result
+
+
+def split_statements(text: str) -> Iterator[str]:
+    """Yield the statements of a script."""
+    source, start = Source(text), 0
+    for token in read_tokens(source):
+        if token.key == ";":
+            yield text[start : token.start]
+            start = token.end
+    if text[start:].strip():
+        yield text[start:]
+
+
+def find_side_effects(before: State, after: State) -> dict[str, int]:
+    """Return the side effects by the names of the kit, those of which there are some."""
+    found: dict[str, int] = {}
+    for name in ("nodes", "relationships", "labels"):
+        old, new = getattr(before, name), getattr(after, name)
+        found[f"+{name}"], found[f"-{name}"] = len(new - old), len(old - new)
+    found["+properties"] = (after.properties - before.properties).total()
+    found["-properties"] = (before.properties - after.properties).total()
+    return {name: number for name, number in found.items() if number}
+
+
+def _build_context(query: QuerySettings) -> GraphContext:
+    settings = Settings(graph=_OPEN, query=query)
+    return GraphContext(None, settings)  # type: ignore[arg-type]  # transactions are opened here
 
 
 def _get_document(record: TwinRecord | RelationshipRecord) -> StoredDocument:
     return StoredDocument(record.etag, record.body)
-
-
-def _quote(name: str) -> str:
-    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _build_label_set(labels: LabelExpression | None) -> frozenset[str]:
-    match labels:
-        case None:
-            return frozenset()
-        case LabelName(name=name):
-            return frozenset({name})
-        case LabelAnd(left=left, right=right):
-            return _build_label_set(left) | _build_label_set(right)
-        case _:
-            raise ValueError(f"A node to be created has plain labels, not {labels}.")
-
-
-def _build_members(properties: Mapping[str, Value]) -> dict[str, JsonValue]:
-    """SPEC: openCypher 9: a null property is not stored."""
-    return {key: _build_json(key, value) for key, value in properties.items() if value is not None}
-
-
-def _build_json(key: str, value: Value) -> JsonValue:
-    if isinstance(value, list):
-        return [_build_json(key, item) for item in value]
-    if isinstance(value, dict | Node | Relationship | Path) or (
-        isinstance(value, float) and not math.isfinite(value)
-    ):
-        raise NotStorable(f"the property {key} is a {name_type(value)}, which no twin can hold")
-    # NOTE: a twin holds dates, times and durations as text, as DTDL does.
-    built: JsonValue = build_json(value)
-    return built

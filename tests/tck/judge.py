@@ -13,13 +13,14 @@ import orjson
 
 from tests.tck.comparison import build_row_key
 from tests.tck.engines import Answer, Engine
-from tests.tck.graph import NotStorable
+from tests.tck.graph import State, find_side_effects
+from tests.tck.procedures import parse_procedure
 from tests.tck.scenarios import NotUnderstood, Scenario, Step, read_named_graph
 from tests.tck.values import Expected, parse_value
-from tests.tck.writing import Clause, find_procedure_call, find_writing_clause
 from twinframe.errors import TwinframeError
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
+from twinframe.query.writing.procedures import Procedure
 
 _ERROR = re.compile(r"an? (\w+) should be raised at (compile time|runtime|any time): (\S+)")
 _RESULT = re.compile(
@@ -34,7 +35,6 @@ class Verdict(enum.Enum):
 
     PASSED = "passed"
     FAILED = "failed"
-    REFUSED = "refused"  # its query writes or calls a procedure, and was refused as it must be
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class _Course:
     engine: Engine
     features: Path
     parameters: dict[str, Value] = field(default_factory=dict)
-    has_procedures: bool = False
-    refused: str = ""
+    procedures: dict[str, Procedure] = field(default_factory=dict)
+    before: State | None = None
     answer: Answer | None = None
 
 
@@ -69,8 +69,6 @@ def judge(scenario: Scenario, engine: Engine, features: Path) -> Outcome:
     try:
         for step in scenario.steps:
             _take_step(course, step)
-            if course.refused:
-                return Outcome(Verdict.REFUSED, course.refused)
     except _Failed as failure:
         return Outcome(Verdict.FAILED, str(failure), course.answer)
     except NotUnderstood as error:
@@ -96,7 +94,7 @@ def _take_step(course: _Course, step: Step) -> None:
 
 
 def _ignore(course: _Course, step: Step) -> None:
-    """The graph is empty at the start, and what only reads has no side effects."""
+    """The graph is empty at the start."""
 
 
 def _execute_setup(course: _Course, step: Step) -> None:
@@ -106,8 +104,6 @@ def _execute_setup(course: _Course, step: Step) -> None:
 def _execute(course: _Course, statement: str) -> None:
     try:
         course.engine.graph.execute(statement, course.parameters)
-    except NotStorable as error:
-        raise _Failed(f"set-up: {error}") from error
     except TwinframeError as error:
         raise _Failed(f"set-up: {error.message}") from error
     except Exception as error:  # a crash of one set-up must not end the run
@@ -119,24 +115,18 @@ def _read_parameters(course: _Course, step: Step) -> None:
         course.parameters[name] = parse_value(text)  # type: ignore[assignment]  # plain values
 
 
-def _note_procedure(course: _Course, step: Step) -> None:
-    course.has_procedures = True
+def _add_procedure(course: _Course, step: Step) -> None:
+    procedure = parse_procedure(step)
+    course.procedures[procedure.name] = procedure
+    course.engine.graph.offer(course.procedures)
 
 
 # --- when ----------------------------------------------------------------------------------------
 
 
 def _execute_query(course: _Course, step: Step) -> None:
-    text = step.document or ""
-    writing = find_writing_clause(text)
-    calling = find_procedure_call(text) if course.has_procedures else None
-    course.answer = _run(course, text)
-    if calling is not None and (writing is None or _is_before(calling, writing)):
-        _check_refusal(course.answer, calling, "ProcedureNotFound")
-        course.refused = "it calls a procedure"
-    elif writing is not None:
-        _check_refusal(course.answer, writing, "WritingClause")
-        course.refused = "it writes"
+    course.before = course.engine.graph.measure()
+    course.answer = _run(course, step.document or "")
 
 
 def _run(course: _Course, text: str) -> Answer:
@@ -146,30 +136,6 @@ def _run(course: _Course, text: str) -> Answer:
         raise _Failed(f"{type(error).__name__}: {error.message}") from error
     except Exception as error:  # a crash of one query must not end the run
         raise _Failed(f"crashed: {type(error).__name__}: {error}") from error
-
-
-def _is_before(one: Clause, other: Clause) -> bool:
-    return (one.line, one.column) < (other.line, other.column)
-
-
-def _check_refusal(answer: Answer, clause: Clause, detail: str) -> None:
-    """A refusal comes before anything runs, names the clause, and points at it."""
-    error = answer.error
-    if error is None:
-        raise _Failed(f"{clause.name} was not refused")
-    named = detail == "ProcedureNotFound" or clause.name in error.message
-    place = (error.line, error.column)
-    if (
-        not named
-        or answer.phase != "compile time"
-        or error.phase != "compile time"
-        or error.detail != detail
-        or place != (clause.line, clause.column)
-    ):
-        raise _Failed(
-            f"{clause.name} at {clause.line}:{clause.column} was not refused as {detail}, but: "
-            f"{_describe(answer)} at {error.line}:{error.column}"
-        )
 
 
 # --- then ----------------------------------------------------------------------------------------
@@ -187,6 +153,22 @@ def _check_error(course: _Course, step: Step) -> None:
     right = error.kind == kind and (detail in {"*", error.detail}) and error.phase == answer.phase
     if not right or phase not in {"any time", answer.phase}:
         raise _Failed(f"expected {kind} at {phase}: {detail}, got {_describe(answer)}")
+
+
+def _check_no_side_effects(course: _Course, step: Step) -> None:
+    _compare_side_effects(course, {})
+
+
+def _check_side_effects(course: _Course, step: Step) -> None:
+    _compare_side_effects(course, {name: int(number) for name, number in step.table})
+
+
+def _compare_side_effects(course: _Course, wanted: dict[str, int]) -> None:
+    if course.before is None:
+        raise NotUnderstood("it expects side effects before it runs a query")
+    found = find_side_effects(course.before, course.engine.graph.measure())
+    if found != wanted:
+        raise _Failed(f"expected the side effects {wanted}, got {found}")
 
 
 def _check_empty(course: _Course, step: Step) -> None:
@@ -257,11 +239,12 @@ def _show(rows: Sequence[object]) -> str:
 _STEPS: tuple[tuple[re.Pattern[str], Callable[[_Course, Step], None]], ...] = tuple(
     (re.compile(pattern), take)
     for pattern, take in (
-        (r"an empty graph|any graph|no side effects", _ignore),
-        (r"the side effects should be:", _ignore),
+        (r"an empty graph|any graph", _ignore),
+        (r"no side effects", _check_no_side_effects),
+        (r"the side effects should be:", _check_side_effects),
         (r"having executed:", _execute_setup),
         (r"parameters are:", _read_parameters),
-        (r"there exists a procedure .*", _note_procedure),
+        (r"there exists a procedure .*", _add_procedure),
         (r"executing (control )?query:", _execute_query),
         (r"the result should be empty", _check_empty),
         (r"the result should be.*:", _check_result),

@@ -18,7 +18,6 @@ class Standing(enum.Enum):
     """A verdict in the light of the list of known failures."""
 
     PASSED = "passed"
-    REFUSED = "refused"
     KNOWN = "known failure"
     FAILED = "FAILED"
     UNEXPECTED_PASS = "PASSED, BUT IS LISTED AS A KNOWN FAILURE"
@@ -47,11 +46,14 @@ class Report:
     def add(self, finding: Finding) -> None:
         """Count one finding."""
         self.counts[finding.standing] += 1
-        if finding.standing in {Standing.KNOWN, Standing.REFUSED}:
+        if finding.standing is Standing.KNOWN:
             self.reasons[finding.reason] += 1
         answer = finding.outcome.answer
-        reading = finding.standing is not Standing.REFUSED and not finding.scenario.is_temporal
-        if reading and answer is not None and answer.phase != "compile time":
+        if (
+            not finding.scenario.is_temporal
+            and answer is not None
+            and answer.phase != "compile time"
+        ):
             self.ran += 1
             self.ran_whole += answer.whole
             if answer.declined:
@@ -67,22 +69,20 @@ class Report:
         counts = self.counts
         lines = [f"  {count:5} {reason}" for reason, count in sorted(self.reasons.items())]
         if lines:
-            lines.insert(0, "Known failures and refusals, by reason:")
-        reading = counts.total() - counts[Standing.REFUSED]
+            lines.insert(0, "Known failures, by reason:")
+        total = counts.total()
         if self.ran:
             lines.append(
                 f"Run by the store's engine alone: {self.ran_whole} of {self.ran} reading "
                 f"scenarios outside of the temporal ones ({self.ran_whole / self.ran:.1%})"
             )
         lines.append("Default settings; models declare the temporal properties of set-ups")
-        if reading:
+        if total:
             passed = counts[Standing.PASSED]
-            lines.append(
-                f"Reading scenarios passed: {passed} of {reading} ({passed / reading:.2%})"
-            )
+            lines.append(f"Scenarios passed: {passed} of {total} ({passed / total:.2%})")
         lines.append(
             f"{counts[Standing.PASSED]} passed, {self.unexpected + counts[Standing.KNOWN]} failed, "
-            f"{counts[Standing.REFUSED]} skipped"
+            "0 skipped"
         )
         return lines
 
@@ -99,8 +99,6 @@ def run_scenarios(
 def _build_finding(scenario: Scenario, outcome: Outcome, known: KnownFailures) -> Finding:
     listed = known.find_reason(scenario.name)
     match outcome.verdict:
-        case Verdict.REFUSED:
-            return Finding(scenario, Standing.REFUSED, outcome, f"refused: {outcome.reason}")
         case Verdict.FAILED if listed is not None:
             return Finding(scenario, Standing.KNOWN, outcome, listed)
         case Verdict.FAILED:

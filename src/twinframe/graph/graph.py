@@ -30,6 +30,7 @@ from twinframe.graph.queries.triples import Triples
 from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.series.series import Series
 from twinframe.graph.series.upkeep import PointKind
+from twinframe.graph.statements.statements import Statements
 from twinframe.graph.transfer.exporting import Portable
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
@@ -44,6 +45,7 @@ from twinframe.graph.twins.transactions import Transactions
 from twinframe.graph.twins.twins import Components, Twins
 from twinframe.model.clock import Clock, build_steady_clock, read_clock
 from twinframe.query.engine import QueryEngine
+from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
 from twinframe.runtime.instruments.base import Instruments
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
@@ -82,6 +84,7 @@ class Graph:
         run_apart: RunApart | None = None,
         points: PointStore | None = None,
         ingest: BuildIngestion | None = None,
+        procedures: Procedures = NO_PROCEDURES,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
@@ -93,6 +96,7 @@ class Graph:
         worker may hold for all its graphs. `index_upkeep` is the store's, if it has that ability.
         `run_apart` runs long jobs in processes of their own. `points` are kept there, if at all.
         `ingest` makes the background task that takes in messages of sources, if there are any.
+        `procedures` are those that statements may call, by their names.
         """
         clock = build_steady_clock(clock)
         write_clock = WriteClock(clock)
@@ -143,6 +147,7 @@ class Graph:
             *([ingest(context, self.series, instruments)] if ingest is not None else []),
         )
         self.queries = Queries(context, engine, scratch, instruments, self.series)
+        self.statements = Statements(context, engine, procedures)
         if engine is not None:
             runner.on_close(engine.close)
         if instruments is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from twinframe.http.graph import models, query, relationships, schemas, twins
 from twinframe.http.graph.bulk import BULK_ROUTES
+from twinframe.http.graph.cypher import CYPHER_ROUTES
 from twinframe.http.graph.derivations import DERIVATION_ROUTES
 from twinframe.http.graph.events import EVENT_ROUTES
 from twinframe.http.graph.history import HISTORY_ROUTES
@@ -344,6 +345,7 @@ ROUTES: tuple[Route, ...] = (
     *HISTORY_ROUTES,
     *_MODEL_ROUTES,
     *_QUERY_ROUTES,
+    *CYPHER_ROUTES,
     *TRIPLE_ROUTES,
     *EVENT_ROUTES,
     *INGESTION_ROUTES,

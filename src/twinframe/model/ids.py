@@ -30,6 +30,15 @@ _NAME: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?")
 TWIN_LABEL: Final = "Twin"
 MODEL_LABEL: Final = "Model"
 
+OPEN_MODELS: Final = "dtmi:twinframe:open:"
+"""What the ids of the models of an open graph begin with."""
+OPEN_NODE: Final = f"{OPEN_MODELS}node"
+"""The model of nodes without labels on an open graph, without its version."""
+OPEN_LABEL: Final = f"{OPEN_MODELS}label:"
+"""What the model of a label begins with; the label follows."""
+OPEN_SET: Final = f"{OPEN_MODELS}set:s"
+"""What the model of other nodes begins with."""
+
 
 def parse_twin_id(text: str) -> str:
     """Check the id and return it; `InvalidArgument` if empty, too long or with a control."""
@@ -90,9 +99,21 @@ def build_family(model_id: str) -> str:
 
 
 def build_labels(ancestors: frozenset[str]) -> frozenset[str]:
-    """Return the labels of a twin whose interface and its ancestors have these DTMIs."""
+    """Return the labels of a twin whose interface and its ancestors have these DTMIs.
+
+    A node of an open graph has its own labels alone.
+    """
+    if any(model_id.startswith(OPEN_MODELS) for model_id in ancestors):
+        return frozenset(
+            build_model_name(model_id) for model_id in ancestors if model_id.startswith(OPEN_LABEL)
+        )
     names = {build_model_name(model_id) for model_id in ancestors}
     return frozenset({TWIN_LABEL} | ancestors | names)
+
+
+def is_model_name(text: str) -> bool:
+    """Return whether this can be a name in a DTMI, or of a property."""
+    return len(text) <= MAX_NAME_LENGTH and _NAME.fullmatch(text) is not None
 
 
 def _parse_id(kind: str, text: str) -> str:

@@ -13,14 +13,16 @@ from twinframe.query.adt.errors import AdtSource
 from twinframe.query.adt.parser import parse_adt
 from twinframe.query.algebra import Expression, Project, Query
 from twinframe.query.cypher import ast
-from twinframe.query.cypher.builder import build_query
+from twinframe.query.cypher.builder import build_query, build_statement
 from twinframe.query.cypher.lexer import COMMENT_PATTERN
 from twinframe.query.cypher.parser import parse_as_of, parse_cypher
-from twinframe.query.cypher.scope import check_query
+from twinframe.query.cypher.scope import check_query, check_statement
 from twinframe.query.cypher.tokens import PREFIXES
 from twinframe.query.errors import Source
 from twinframe.query.options import FrontEndOptions
 from twinframe.query.spans import Span
+from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
+from twinframe.query.writing.steps import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -99,6 +101,40 @@ def parse_query(
     used = check_query(source, tree, parameters)
     algebra = replace(build_query(tree), source=source)
     return ParsedQuery(Language.CYPHER, algebra, used, prefix, as_of)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedStatement:
+    """A statement that writes or calls procedures; `prefix` is EXPLAIN where that precedes it."""
+
+    statement: Statement
+    prefix: str = ""
+
+
+def parse_statement(
+    text: str,
+    *,
+    parameters: Collection[str] = (),
+    options: FrontEndOptions,
+    procedures: Procedures = NO_PROCEDURES,
+) -> ParsedStatement:
+    """Parse a statement of Cypher, which may write and call procedures.
+
+    `options` allow writing. Raises QueryInvalid, LimitExceeded.
+    """
+    check_length(text, options)
+    source = Source(text)
+    if _AS_OF.match(text) is not None or detect_language(text) is Language.ADT:
+        message = "a statement is Cypher of the present state; send AS OF and SELECT to POST /query"
+        raise source.error(Span(0, len(text)), "UnexpectedSyntax", message)
+    tree, prefix = parse_cypher(source, options)
+    if prefix == "PROFILE":
+        message = "a statement is not profiled; write EXPLAIN, or rehearse it"
+        raise source.error(Span(0, len(text)), "UnexpectedSyntax", message)
+    allowed = options.map_properties
+    effects = check_statement(source, tree, parameters, procedures, map_properties=allowed)
+    built = build_statement(tree, procedures)
+    return ParsedStatement(replace(built, effects=effects, source=source), prefix)
 
 
 def split_as_of(

@@ -21,6 +21,8 @@ class FrontEndOptions:
     - `max_hops`: longest variable-length pattern; a pattern that needs more is refused.
     - `vendor_hops_exclusive`: `*n..m` in the vendor's MATCH excludes n itself.
     - `vendor_extensions`: allow what the vendor's language lacks (ORDER BY, GROUP BY, ...).
+    - `writes`: parse clauses that write and calls of procedures, which are refused otherwise.
+    - `map_properties`: a property may be a map, as a model may declare it.
     """
 
     max_text_bytes: int = 256 * 1024
@@ -32,3 +34,5 @@ class FrontEndOptions:
     max_hops: int = 32
     vendor_hops_exclusive: bool = True
     vendor_extensions: bool = True
+    writes: bool = False
+    map_properties: bool = True

@@ -356,6 +356,10 @@ class GraphSettings(Section):
     token_lifetime: Seconds = Field(
         default=86400.0, description="Seconds after which a continuation token expires."
     )
+    open_: bool = Field(
+        default=False,
+        description="POST /cypher creates nodes with any labels and properties, without models.",
+    )
     refuse_self_relationships: bool = Field(
         default=True, description="Refuse a relationship from a twin to itself, as the vendor does."
     )
@@ -418,6 +422,11 @@ class QuerySettings(Section):
     vendor_extensions: bool = Field(
         default=True,
         description="Allow ORDER BY, GROUP BY, DISTINCT, SUM, AVG, MIN, MAX after SELECT.",
+    )
+    max_writes: Count = Field(
+        default=100_000,
+        description="Most nodes and relationships that one statement of POST /cypher may write; "
+        "other writers wait meanwhile. `CALL { ... } IN TRANSACTIONS` divides more.",
     )
     strict: bool = Field(
         default=False,

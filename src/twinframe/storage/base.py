@@ -18,8 +18,6 @@ from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from twinframe.model.ids import TWIN_LABEL
-from twinframe.query.algebra import LabelName
 from twinframe.query.engine import CannotRun
 from twinframe.query.reader import GraphReader
 from twinframe.runtime.memory import MemoryAccount
@@ -477,7 +475,7 @@ class GraphSession(GraphReader):
 
         A store that can yields them as it finds them; this default holds all ids in memory.
         """
-        for twin_id in sorted(node.id for node in self.scan_nodes(LabelName(TWIN_LABEL))):
+        for twin_id in sorted(node.id for node in self.scan_nodes(None)):
             stored, model_id = self.read_twin(twin_id), self.read_twin_model(twin_id)
             if stored is not None and model_id is not None:
                 yield TwinRecord(twin_id, model_id, stored.etag, stored.body)
@@ -498,7 +496,7 @@ class GraphSession(GraphReader):
         It is read with each write of a graph with a limit on twins: a store that keeps the number
         returns it; this default scans all twins.
         """
-        return sum(1 for _ in self.scan_nodes(LabelName(TWIN_LABEL)))
+        return sum(1 for _ in self.scan_nodes(None))
 
     def interrupt(self) -> None:
         """Stop the reads of the present snapshot, from any thread: they raise `QueryTimeout`.
@@ -555,6 +553,8 @@ def build_change_page(
 
 class GraphTransaction(GraphSession):
     """The write view that a `WriteFunction` gets. All its changes are kept, or none."""
+
+    is_for_engines: ClassVar[bool] = False  # whether the store's query engine can read in it
 
     def measure_content(self) -> int | None:
         """Return the bytes that the graph takes in its storage, without freed space that can be

@@ -50,7 +50,7 @@ def _render_words() -> list[str]:
     writing = ", ".join(f"`{word}`" for word in sorted(WRITING_CLAUSES))
     reserved = ", ".join(f"`{word}`" for word in sorted(RESERVED))
     return [
-        f"Clauses that write are refused, with their name and position: {writing}. In strings,",
+        f"`POST /cypher` runs [clauses that write](../how-to/write-with-cypher.md). In a query they are refused, with their name and position: {writing}. In strings,",
         "comments, names and labels these words have no meaning.",
         "",
         "A variable may have any name. These words need backticks:",
@@ -155,7 +155,8 @@ A map projection makes a map of a variable's node, relationship or map; of null 
 - Beside an aggregate the variable must be a column of its own: instead of
   `RETURN a {.name, n: count(b)}` write `WITH a, count(b) AS n RETURN a {.name, n}`.
 
-There are no procedures: `CALL name()` is refused.
+`CALL name()` of a procedure belongs to [`POST /cypher`](../how-to/write-with-cypher.md), and is
+refused in a query.
 """
 
 _TEMPORAL = """## Dates, times and durations

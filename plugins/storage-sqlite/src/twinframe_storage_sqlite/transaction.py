@@ -106,6 +106,8 @@ DELETE FROM event WHERE position IN (
 class SqliteTransaction(SqliteSession, GraphTransaction):
     """The write view over the store's writing connection; valid while its write function runs."""
 
+    is_for_engines = True
+
     def __init__(self, connection: apsw.Connection) -> None:
         super().__init__(connection)
         self._depth = 1  # a snapshot inside is the transaction itself

@@ -48,6 +48,7 @@ DATA_PERMISSIONS: Final[Mapping[str, str]] = {
     "models/write": "upload and decommission models",
     "models/delete": "delete models",
     "query/read": "run queries",
+    "query/write": "run statements that write what one may write by single requests",
     "eventroutes/read": "see event routes",
     "eventroutes/write": "create event routes",
     "eventroutes/delete": "delete event routes",

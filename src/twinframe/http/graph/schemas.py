@@ -121,6 +121,37 @@ class QuerySpecification(Shape):
     )
 
 
+class CypherStatement(Shape):
+    """A statement of Cypher that may write; `rehearse` runs it and keeps nothing."""
+
+    query: str = Field(examples=["MERGE (r:Room {`$dtId`: 'room-7'}) SET r.temperature = 21"])
+    parameters: dict[str, JsonValue] | None = Field(
+        None, description="Values of the statement's parameters, by name without `$`."
+    )
+    rehearse: bool = Field(False, description="Answer as if it had run, and change nothing.")
+
+
+class Statistics(Shape):
+    """What a statement changed."""
+
+    nodes_created: int = Field(alias="nodesCreated")
+    nodes_deleted: int = Field(alias="nodesDeleted")
+    relationships_created: int = Field(alias="relationshipsCreated")
+    relationships_deleted: int = Field(alias="relationshipsDeleted")
+    properties_set: int = Field(alias="propertiesSet")
+    labels_added: int = Field(alias="labelsAdded")
+    labels_removed: int = Field(alias="labelsRemoved")
+
+
+class CypherResult(Shape):
+    """All rows of a statement, and what it changed."""
+
+    columns: list[str]
+    value: list[dict[str, Any]]
+    statistics: Statistics
+    rehearsed: bool
+
+
 class QueryWarning(Shape):
     """A name of the query that no stored model knows; line and column count from 1."""
 

@@ -295,6 +295,10 @@ class NodeElement:
     labels: LabelExpression | None
     properties: list[tuple[str, Expression]]
     span: Span = field(compare=False)
+    map: Expression | None = None
+    """All properties as one value, where CREATE has them so: `(n $properties)`."""
+    is_plain: bool = True
+    """Whether it has neither labels nor braces."""
 
 
 @dataclass(slots=True)
@@ -307,6 +311,7 @@ class RelationshipElement:
     length: Length | None
     properties: list[tuple[str, Expression]]
     span: Span = field(compare=False)
+    map: Expression | None = None
 
 
 @dataclass(slots=True)
@@ -400,14 +405,105 @@ class CallSubquery:
     query: Query
     span: Span = field(compare=False)
     outer: tuple[str, ...] = field(default=(), compare=False)
+    batch: Expression | None = None
+    in_transactions: bool = False
 
 
-Clause: TypeAlias = Match | Unwind | Projection | CallSubquery
+@dataclass(slots=True)
+class CallProcedure:
+    """`CALL name(arguments) YIELD result AS variable WHERE ...`.
+
+    `arguments` is None without parentheses, where the parameters of the request are meant;
+    `yields` is None without YIELD, or with `YIELD *`, which is `star`. `standalone` says that it is
+    the whole query. `columns` (set by `scope`) are the results taken, with their variables.
+    """
+
+    name: str
+    arguments: list[Expression] | None
+    yields: list[tuple[str, Variable]] | None
+    star: bool
+    where: Expression | None
+    span: Span = field(compare=False)
+    standalone: bool = field(default=False, compare=False)
+    columns: list[tuple[str, str]] = field(default_factory=list, compare=False)
+
+
+@dataclass(slots=True)
+class Create:
+    """CREATE pattern, pattern."""
+
+    parts: list[PatternPart]
+    span: Span = field(compare=False)
+
+
+@dataclass(slots=True)
+class SetProperty:
+    """`subject.key = value`; `value` None removes it."""
+
+    target: Property
+    value: Expression | None
+    span: Span = field(compare=False)
+
+
+@dataclass(slots=True)
+class SetProperties:
+    """`variable = value`, or with `adds` `variable += value`."""
+
+    variable: Variable
+    value: Expression
+    adds: bool
+    span: Span = field(compare=False)
+
+
+@dataclass(slots=True)
+class SetLabels:
+    """`variable:Label:Label`; with `removes` they are removed."""
+
+    variable: Variable
+    labels: list[str]
+    removes: bool
+    span: Span = field(compare=False)
+
+
+SetItem: TypeAlias = SetProperty | SetProperties | SetLabels
+
+
+@dataclass(slots=True)
+class Set:
+    """SET or REMOVE with its items."""
+
+    items: list[SetItem]
+    span: Span = field(compare=False)
+
+
+@dataclass(slots=True)
+class Merge:
+    """MERGE pattern ON CREATE SET ... ON MATCH SET ..."""
+
+    part: PatternPart
+    on_create: list[SetItem]
+    on_match: list[SetItem]
+    span: Span = field(compare=False)
+
+
+@dataclass(slots=True)
+class Delete:
+    """DELETE or DETACH DELETE."""
+
+    expressions: list[Expression]
+    detach: bool
+    span: Span = field(compare=False)
+
+
+ReadingClause: TypeAlias = Match | Unwind | Projection | CallSubquery
+WritingClause: TypeAlias = Create | Merge | Set | Delete
+Clause: TypeAlias = ReadingClause | WritingClause | CallProcedure
+WRITING = (Create, Merge, Set, Delete)
 
 
 @dataclass(slots=True)
 class SingleQuery:
-    """Clauses in order; all but those inside EXISTS and COUNT end in RETURN.
+    """Clauses in order; all but those inside EXISTS and COUNT end in RETURN or write.
 
     `imports` (set by `scope`, which then removes it) are the names of the importing WITH of
     `CALL { WITH a, b ... }`.

@@ -93,6 +93,15 @@ def compile_plan(
     return _compile(root, Scope((), plans), given)
 
 
+def build_scope(
+    names: Sequence[str], mentioned: frozenset[str], typing: MemberTyping | None = None
+) -> Scope:
+    """Return the scope of rows that come from elsewhere, to compile expressions over them."""
+    given = Leaves({})
+    plans = Plans(lambda plan, outer: _compile(plan, outer, given), mentioned, typing)
+    return Scope(tuple(names), plans)
+
+
 def _compile(  # noqa: C901  # one arm an operator
     operator: Operator, outer: Scope, leaves: Leaves, most: Count | None = None
 ) -> CompiledPlan:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from twinframe.model.ids import OPEN_LABEL, OPEN_MODELS
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import (
@@ -183,9 +184,14 @@ def compile_labels_of(arguments: Sequence[Term]) -> Term:
         "FROM interface_closure AS c JOIN interface AS i ON i.id = c.ancestor"
         f" WHERE c.descendant = {model}"
     )
+    # A node of an open graph has none but its own labels.
+    is_open = f"substr(i.dtmi, 1, {len(OPEN_MODELS)}) = '{OPEN_MODELS}'"
+    is_label = f"substr(i.dtmi, 1, {len(OPEN_LABEL)}) = '{OPEN_LABEL}'"
     value = (
         "(SELECT json_group_array(o.l ORDER BY o.l) FROM (SELECT 'Twin' AS l"
-        f" UNION SELECT i.dtmi {above} UNION SELECT i.name {above}) AS o)"
+        f" WHERE NOT EXISTS (SELECT 1 {above} AND {is_open})"
+        f" UNION SELECT i.dtmi {above} AND NOT {is_open}"
+        f" UNION SELECT i.name {above} AND (NOT {is_open} OR {is_label})) AS o)"
     )
     if term.kinds & k.NULL:
         value = f"CASE WHEN {model} IS NOT NULL THEN {value} END"

@@ -33,10 +33,11 @@ class ClauseBuilder(PatternBuilder):
     def _build_single_query(self, query: ast.SingleQuery, leaf: al.Operator) -> al.Operator:
         root = al.Argument(query.imports) if query.imports else leaf
         for clause in query.clauses:
+            assert not isinstance(clause, (*ast.WRITING, ast.CallProcedure))  # noqa: S101 -- those stand in statements
             root = self._build_clause(clause, root)
         return root
 
-    def _build_clause(self, clause: ast.Clause, source: al.Operator) -> al.Operator:
+    def _build_clause(self, clause: ast.ReadingClause, source: al.Operator) -> al.Operator:
         match clause:
             case ast.Match():
                 return self.build_match(

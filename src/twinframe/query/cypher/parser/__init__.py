@@ -27,7 +27,12 @@ def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, s
     Raises QueryInvalid with the position of the first token that does not fit the grammar, or with
     the limit of `options` that the text exceeds.
     """
-    parser = CypherParser(source, _take_tokens(source, options), options)
+    tokens = (
+        take_tokens(source, read_tokens(source), options)
+        if options.writes
+        else _take_tokens(source, options)
+    )
+    parser = CypherParser(source, tokens, options)
     prefix = parser.accept_prefix()
     return parser.parse_whole_query(), prefix
 

@@ -1,4 +1,4 @@
-"""Parses clauses and whole queries of Cypher, refusing writing clauses by name."""
+"""Parses clauses and whole queries of Cypher; writing clauses only where they are allowed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from twinframe.query.algebra import SubplanKind
 from twinframe.query.cypher import ast
-from twinframe.query.cypher.parser.patterns import SHORTEST, PatternParser
+from twinframe.query.cypher.parser.patterns import SHORTEST
+from twinframe.query.cypher.parser.writing import WritingParser
 from twinframe.query.cypher.tokens import NAMES, READING_CLAUSES, WRITING_CLAUSES, TokenKind
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _CLAUSE_HEIGHT = 2
 """How much a clause may add to the height of the plan on average (see `FrontEndOptions`)."""
 
 
-class CypherParser(PatternParser):
+class CypherParser(WritingParser):
     """Parses a whole Cypher query."""
 
     _inside = ""
@@ -53,23 +54,57 @@ class CypherParser(PatternParser):
         height = 0
         while (clause := self._parse_clause()) is not None:
             clauses.append(clause)
-            height = max(height, self.height) + _CLAUSE_HEIGHT
+            if isinstance(clause, ast.WRITING):
+                height = 0  # each is a step of its own, over the rows of those before
+            else:
+                height = max(height, self.height) + _CLAUSE_HEIGHT
             self.raise_height(height)
             if isinstance(clause, ast.Projection) and clause.final:
                 break
         if not clauses:
             raise self._unexpected_clause()
-        last = clauses[-1]
-        if not (isinstance(last, ast.Projection) and last.final) and self._inside not in {
-            "EXISTS",
-            "COUNT",
-        }:
-            if self._at_end_of_clauses():
-                raise self.error(
-                    "InvalidClauseComposition", "a query that reads ends with RETURN", last.span
-                )
-            raise self._unexpected_clause()
+        self._check_order(clauses)
+        self._check_end(clauses)
         return ast.SingleQuery(clauses, self.span_from(start))
+
+    def _check_order(self, clauses: list[ast.Clause]) -> None:
+        """SPEC: openCypher 9: behind a clause that writes, only a WITH lets the query read."""
+        writes = False
+        for clause in clauses:
+            if isinstance(clause, ast.WRITING):
+                writes = True
+            elif isinstance(clause, ast.Projection):
+                writes = False
+            elif writes:
+                raise self.error(
+                    "InvalidClauseComposition",
+                    "a WITH stands between a clause that writes and one that reads",
+                    clause.span,
+                )
+
+    def _check_end(self, clauses: list[ast.Clause]) -> None:
+        last = clauses[-1]
+        if isinstance(last, ast.CallProcedure) and last.yields is None and not last.star:
+            last.standalone = len(clauses) == 1 and not self._inside
+            if self._at_end_of_clauses():
+                return
+        if isinstance(last, ast.CallProcedure) and len(clauses) == 1 and not self._inside:
+            last.standalone = True
+        is_end = (
+            (isinstance(last, ast.Projection) and last.final)
+            or isinstance(last, ast.WRITING)
+            or (isinstance(last, ast.CallProcedure) and last.standalone)
+            or (isinstance(last, ast.CallSubquery) and _returns_nothing(last.query))
+        )
+        if is_end and (self._at_end_of_clauses() or isinstance(last, ast.Projection)):
+            return
+        if not is_end and self._inside in {"EXISTS", "COUNT"}:
+            return
+        if self._at_end_of_clauses():
+            raise self.error(
+                "InvalidClauseComposition", "a query that reads ends with RETURN", last.span
+            )
+        raise self._unexpected_clause()
 
     def _at_end_of_clauses(self) -> bool:
         return self.token.kind is TokenKind.END or self.token.key in {"UNION", "}", ";"}
@@ -86,11 +121,26 @@ class CypherParser(PatternParser):
             case "UNWIND":
                 return self._parse_unwind()
             case "CALL":
-                return self._parse_call_subquery()
+                return self._parse_call_clause()
+            case _ if key in WRITING_CLAUSES:
+                return self._parse_writing(key)
             case _:
-                if key in WRITING_CLAUSES:
-                    raise self._refuse_writing()
                 return None
+
+    def _parse_writing(self, key: str) -> ast.Clause:
+        if self.options.writes and self._inside in {"", "CALL"}:
+            match key:
+                case "CREATE":
+                    return self.parse_create()
+                case "MERGE":
+                    return self.parse_merge()
+                case "SET":
+                    return self.parse_set()
+                case "REMOVE":
+                    return self.parse_remove()
+                case "DELETE" | "DETACH":
+                    return self.parse_delete()
+        raise self._refuse_writing()
 
     # --- what is refused
 
@@ -99,17 +149,17 @@ class CypherParser(PatternParser):
         following = self.peek().key
         if (name, following) in {("DETACH", "DELETE"), ("LOAD", "CSV")}:
             name = f"{name} {following}"
-        if self._inside:
+        if self._inside and (self._inside != "CALL" or not self.options.writes):
             return self.error(
                 "InvalidClauseComposition", f"{name} writes; {self._inside} {{ ... }} only reads"
             )
-        return self.source.error(
-            self.token.span,
-            "WritingClause",
-            f"{name} is refused: a query only reads; change twins, relationships and models "
-            "through their own requests",
-            kind="SemanticError",
-        )
+        if not self.options.writes:
+            message = f"{name} is refused: a query only reads; send what writes to POST /cypher"
+        elif name == "FOREACH":
+            message = "FOREACH is no clause of openCypher 9; write UNWIND ... AS x and the clause"
+        else:
+            message = f"{name} is refused: files are read and schemas changed by other requests"
+        return self.source.error(self.token.span, "WritingClause", message, kind="SemanticError")
 
     def _unexpected_clause(self) -> QueryInvalid:
         key = self.token.key
@@ -213,14 +263,17 @@ class CypherParser(PatternParser):
 
     # --- subqueries
 
-    def _parse_call_subquery(self) -> ast.CallSubquery:
+    def _parse_call_clause(self) -> ast.CallSubquery | ast.CallProcedure:
         token = self.advance()
         if self.token.key not in {"{", "("}:
+            if self.options.writes and self._inside in {"", "CALL"} and self.at_procedure():
+                return self.parse_procedure_call(token.start)
             name = self.token.value if self.token.kind in NAMES else ""
             raise self.source.error(
                 self.token.span,
                 "ProcedureNotFound",
-                f"there is no procedure {name}: CALL is for subqueries only, CALL {{ ... }}",
+                f"the procedure {name} cannot be called here: CALL is for subqueries, "
+                "CALL { ... }; send calls of procedures to POST /cypher",
                 kind="ProcedureError",
             )
         imports: list[ast.Variable] | None = None
@@ -235,7 +288,20 @@ class CypherParser(PatternParser):
                     break
             self.expect(")", "to close the imports")
         query = self._parse_braced("CALL")
-        return ast.CallSubquery(imports, import_all, query, self.span_from(token.start))
+        height = self.height
+        found = ast.CallSubquery(imports, import_all, query, self.span_from(token.start))
+        if self.options.writes and self.accept("IN", "TRANSACTIONS"):
+            found.in_transactions = True
+            if self.accept("OF"):
+                found.batch = self.parse_expression()
+                if not self.accept("ROWS"):
+                    self.expect("ROW", "after the number of rows")
+            found.span = self.span_from(token.start)
+            if self._inside:
+                message = "a subquery IN TRANSACTIONS stands in no other subquery"
+                raise self.error("InvalidClauseComposition", message, found.span)
+        self.height = height
+        return found
 
     def parse_subquery(self, kind: SubplanKind) -> ast.Expression:
         """Parse `{...}` after EXISTS, COUNT or COLLECT: a pattern with WHERE, or a whole query."""
@@ -273,3 +339,9 @@ class CypherParser(PatternParser):
         span = self.span_from(start)
         match = ast.Match(optional=False, parts=parts, where=where, span=span)
         return ast.Query([ast.SingleQuery([match], span)], all=False, span=span)
+
+
+def _returns_nothing(query: ast.Query) -> bool:
+    """Return whether the subquery ends with a clause that writes, so that it has no columns."""
+    last = query.parts[0].clauses[-1]
+    return isinstance(last, ast.WRITING)

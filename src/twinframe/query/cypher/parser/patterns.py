@@ -19,6 +19,9 @@ _LARGEST_BOUND = (1 << 31) - 1
 class PatternParser(ExpressionParser):
     """Parses patterns in MATCH and in expressions."""
 
+    takes_parameter = False
+    """Whether a parameter may stand for all properties: in CREATE."""
+
     @abstractmethod
     def parse_subquery(self, kind: SubplanKind) -> ast.Expression:
         """`{...}` after EXISTS, COUNT or COLLECT."""
@@ -101,7 +104,7 @@ class PatternParser(ExpressionParser):
             parts.append(self.parse_pattern_part())
             height = max(height, self.height)
             count += len(parts[-1].elements())
-            if count > self.options.max_elements:
+            if count > self.options.max_elements and not self.takes_parameter:
                 raise self.refuse_elements()
         self.height = height
         return parts
@@ -155,9 +158,19 @@ class PatternParser(ExpressionParser):
         if self.token.kind in NAMES:
             variable = self.expect_name("the variable of a node").name
         labels = self.parse_labels() if self.token.key == ":" else None
+        braces = self.token.key == "{"
+        given = self._take_parameter()
         properties = self._parse_properties()
         self.expect(")", "to close the node")
-        return ast.NodeElement(variable, labels, properties, self.span_from(start))
+        is_plain = labels is None and given is None and not braces
+        span = self.span_from(start)
+        return ast.NodeElement(variable, labels, properties, span, given, is_plain)
+
+    def _take_parameter(self) -> ast.Parameter | None:
+        if not self.takes_parameter or self.token.kind is not TokenKind.PARAMETER:
+            return None
+        token = self.advance()
+        return ast.Parameter(token.name, token.span)
 
     def _parse_properties(self) -> list[tuple[str, ast.Expression]]:
         if self.token.kind is TokenKind.PARAMETER:
@@ -195,6 +208,7 @@ class PatternParser(ExpressionParser):
             raise self.error(
                 "InvalidRelationshipPattern", "a number of relationships begins with *: *1..3"
             )
+        element.map = self._take_parameter()
         element.properties = self._parse_properties()
 
     def _parse_length(self) -> Length:

@@ -15,6 +15,22 @@ if TYPE_CHECKING:
 
     from twinframe.query.cypher import ast
     from twinframe.query.errors import Source
+    from twinframe.query.writing.procedures import Procedures
+    from twinframe.query.writing.steps import Effect
+
+
+def check_statement(
+    source: Source,
+    query: ast.Query,
+    parameters: Collection[str],
+    procedures: Procedures,
+    *,
+    map_properties: bool,
+) -> frozenset[Effect]:
+    """Check a statement that may write; return what it may do to the graph. See `check_query`."""
+    checker = ClauseChecker(source, parameters, procedures, map_properties=map_properties)
+    checker.check_query(query)
+    return frozenset(checker.effects)
 
 
 def check_query(source: Source, query: ast.Query, parameters: Collection[str]) -> tuple[str, ...]:

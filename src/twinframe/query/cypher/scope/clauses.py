@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from twinframe.query.algebra import SubplanKind
 from twinframe.query.cypher import ast
@@ -11,7 +11,7 @@ from twinframe.query.cypher.scope.aggregation import has_aggregate, is_group_ref
 from twinframe.query.cypher.scope.bindings import Scope
 from twinframe.query.cypher.scope.columns import ComputedColumns, find_ungrouped
 from twinframe.query.cypher.scope.expressions import Aggregation
-from twinframe.query.cypher.scope.patterns import PatternChecker
+from twinframe.query.cypher.scope.writing import WritingChecker
 from twinframe.query.cypher.static_types import UNKNOWN, Kind, StaticType
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MOST_COMPARISONS = 200_000
 """PERF: half a microsecond each; real queries need a few hundred."""
 
 
-class ClauseChecker(PatternChecker):
+class ClauseChecker(WritingChecker):
     """Walks clauses in order; `scope` is always that of the current position."""
 
     _inside_subquery = False
@@ -60,6 +60,7 @@ class ClauseChecker(PatternChecker):
         seen: list[tuple[ast.Projection, Scope]] = []
         columns: dict[str, StaticType] = {}
         for clause in query.clauses:
+            columns = {}
             match clause:
                 case ast.Match():
                     self._check_match(clause)
@@ -72,6 +73,18 @@ class ClauseChecker(PatternChecker):
                     self._check_projection(clause)
                     seen.append((clause, before))
                     columns = self.scope.types
+                case ast.CallProcedure():
+                    columns = self.check_procedure_call(clause)
+                case ast.Create():
+                    self.check_create(clause)
+                case ast.Merge():
+                    self.check_merge(clause)
+                case ast.Set():
+                    self.check_set_items(clause.items)
+                case ast.Delete():
+                    self.check_delete(clause)
+                case _:
+                    assert_never(clause)
         self._note_carried(seen)
         return columns
 
@@ -257,6 +270,8 @@ class ClauseChecker(PatternChecker):
             )
 
     def _check_call_subquery(self, clause: ast.CallSubquery) -> None:
+        if clause.batch is not None:
+            self._check_row_count(clause.batch, "OF")
         outside, inside_call = self.scope, self._inside_call
         self._inside_call = True
         if clause.imports is None:

@@ -49,7 +49,7 @@ class PatternChecker(ExpressionChecker):
         if found is None:
             self.scope.declare(node.variable, t.NODE)
         elif found.kind not in UNKNOWN | {Kind.NODE}:
-            raise self._conflict(node.variable, found, "a node", node.span)
+            raise self.conflict(node.variable, found, "a node", node.span)
 
     def _declare_relationship(self, element: ast.RelationshipElement, crossed: set[str]) -> None:
         name = element.variable
@@ -68,13 +68,14 @@ class PatternChecker(ExpressionChecker):
             if found is None:
                 self.scope.declare(name, t.RELATIONSHIP)
             elif found.kind not in UNKNOWN | {Kind.RELATIONSHIP}:
-                raise self._conflict(name, found, "a relationship", element.span)
+                raise self.conflict(name, found, "a relationship", element.span)
         elif found is None:
             self.scope.declare(name, t.RELATIONSHIPS)
         elif not _may_be_relationships(found):
-            raise self._conflict(name, found, "a list of relationships", element.span)
+            raise self.conflict(name, found, "a list of relationships", element.span)
 
-    def _conflict(self, name: str, found: StaticType, wanted: str, span: Span) -> Exception:
+    def conflict(self, name: str, found: StaticType, wanted: str, span: Span) -> Exception:
+        """Build the error that a variable is bound to another kind."""
         return self.error(
             span,
             "VariableTypeConflict",

@@ -1,0 +1,1 @@
+"""The use case of statements in Cypher that write: as twins of models, or on an open graph."""

@@ -1,0 +1,380 @@
+"""The use case of statements that write: parsed, then run in one transaction, all or nothing.
+
+A statement that only reads gives all of its rows at once; `graph.queries` gives pages of them.
+Permissions are checked by the transport, which knows the caller: `Prepared.needs` says which.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, cast
+
+from twinframe.errors import LimitExceeded, QueryInvalid
+from twinframe.graph.context.context import GraphContext
+from twinframe.graph.queries.plans import build_options
+from twinframe.graph.queries.temporal_members import TypingCache
+from twinframe.graph.statements.open_writer import OpenWriter
+from twinframe.graph.statements.twin_writer import TwinWriter
+from twinframe.model.values import Value
+from twinframe.query.engine import QueryEngine
+from twinframe.query.evaluate.constants import evaluate_briefly
+from twinframe.query.evaluate.limits import Limits, Meter
+from twinframe.query.evaluate.member_typing import MemberTyping
+from twinframe.query.evaluate.run import Row
+from twinframe.query.language import parse_statement
+from twinframe.query.writing.explain import COLUMNS, explain_statement
+from twinframe.query.writing.needed import find_needed
+from twinframe.query.writing.port import GraphWriter
+from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
+from twinframe.query.writing.run import (
+    START,
+    Counters,
+    StatementRun,
+    Surroundings,
+    Table,
+)
+from twinframe.query.writing.steps import CallStatement, Effect, Read, Statement, Step
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+_BATCH: Final = 1000
+_TEXT: Final = 4
+"""How many times as many words as a query a statement may have: its clauses are steps in a row, not
+parts of one plan.
+"""
+_STEPS_A_UNIT: Final = 500
+_STORE_STEPS_A_UNIT: Final = 50_000
+_ROWS_A_UNIT: Final = 100
+_WRITES_A_UNIT: Final = 100
+
+PERMISSIONS: Final[Mapping[Effect, str]] = {
+    Effect.READ: "query/read",
+    Effect.WRITE_NODES: "digitaltwins/write",
+    Effect.DELETE_NODES: "digitaltwins/delete",
+    Effect.WRITE_RELATIONSHIPS: "digitaltwins/relationships/write",
+    Effect.DELETE_RELATIONSHIPS: "digitaltwins/relationships/delete",
+}
+"""The permission for each thing that a statement may do: that of the single request."""
+WRITE: Final = "query/write"
+"""The permission for statements that write, besides those for what they write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement ready to run: `statement` has its steps, `parameters` are its values.
+
+    `prefix` is EXPLAIN, where that precedes it.
+    """
+
+    text: str
+    statement: Statement
+    parameters: Mapping[str, Value]
+    prefix: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns; empty where it ends with a clause that writes."""
+        if self.prefix:
+            return COLUMNS
+        return self.statement.columns
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change the graph."""
+        return self.statement.writes
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The permissions for what its text does, in a fixed order."""
+        found = [name for effect, name in PERMISSIONS.items() if effect in self.statement.effects]
+        return (WRITE, *found) if self.writes else tuple(found)
+
+    @property
+    def in_transactions(self) -> bool:
+        """Whether a subquery of it runs in transactions of its own."""
+        return self.statement.in_transactions
+
+
+@dataclass(slots=True)
+class StatementResult:
+    """The rows of a statement as values, and what it changed; `charge` is its cost in units."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Row] = ()
+    counters: Counters = field(default_factory=Counters)
+    charge: float = 1.0
+
+
+class _Rehearsed(Exception):  # it is no error
+    """Ends a transaction whose changes are not to be kept."""
+
+    def __init__(self, result: StatementResult) -> None:
+        super().__init__()
+        self.result = result
+
+
+class Statements:
+    """Runs statements that write."""
+
+    def __init__(
+        self,
+        context: GraphContext,
+        engine: QueryEngine | None,
+        procedures: Procedures = NO_PROCEDURES,
+    ) -> None:
+        settings = context.settings
+        self._context = context
+        self._engine = engine
+        self._procedures = procedures
+        self._is_open = settings.graph.open_
+        options = build_options(settings.query)
+        self._options = replace(
+            options,
+            max_words=_TEXT * options.max_words,
+            writes=True,
+            map_properties=not self._is_open,
+        )
+        has_typing = settings.query.temporal_properties
+        self._typings = TypingCache(context.models) if has_typing else None
+
+    def prepare(self, text: str, parameters: Mapping[str, Value]) -> Prepared:
+        """Parse and check a statement. Errors: `QueryInvalid`, `LimitExceeded`."""
+        parsed = parse_statement(
+            text, parameters=parameters, options=self._options, procedures=self._procedures
+        )
+        return Prepared(text, parsed.statement, parameters, parsed.prefix)
+
+    async def run(self, prepared: Prepared, *, rehearse: bool = False) -> StatementResult:
+        """Run a statement in a transaction; with `rehearse` nothing of it is kept.
+
+        Errors: `QueryInvalid`, `LimitExceeded`, `QueryTimeout`, `StorageError`, and those of the
+        writes that the statement does. Nothing is changed on any error, but for the transactions
+        of `CALL { ... } IN TRANSACTIONS` that were complete before.
+        """
+        if prepared.prefix:
+            return StatementResult(COLUMNS, explain_statement(prepared.statement))
+        if prepared.in_transactions and not rehearse:
+            return await self._run_in_transactions(prepared)
+        context = self._context.join_request()
+
+        def write(transaction: GraphTransaction) -> StatementResult:
+            result = self.apply(prepared, transaction, context, joins=rehearse)
+            if rehearse:
+                raise _Rehearsed(result)
+            return result
+
+        try:
+            if not prepared.writes:
+                timeout = context.settings.query.timeout
+                return await context.runner.scan(partial(self._read, prepared, context), timeout)
+            result = await context.write(write)
+        except _Rehearsed as rehearsed:
+            return rehearsed.result
+        self._context.signal.set()
+        return result
+
+    def apply(
+        self,
+        prepared: Prepared,
+        transaction: GraphTransaction,
+        context: GraphContext | None = None,
+        *,
+        joins: bool = False,
+    ) -> StatementResult:
+        """Run a statement within a transaction of the caller, who keeps or discards its changes.
+
+        After an error the caller must discard them. With `joins`, subqueries IN TRANSACTIONS run
+        within it too, else they are refused.
+        """
+        context = context or self._context
+        limits = self._build_limits(context)
+        with transaction.snapshot(limits.deadline):
+            writer = self._open_writer(context, transaction)
+            run = self._open_run(prepared, transaction, writer, limits)
+            run.around.joins_transactions = joins
+            try:
+                table = _locate(prepared, lambda: run.run(prepared.statement))
+            finally:
+                run.close()
+            return _build_result(prepared, table.rows, run, limits, transaction)
+
+    def _read(
+        self, prepared: Prepared, context: GraphContext, session: GraphSession
+    ) -> StatementResult:
+        """Run a statement that calls procedures and writes nothing."""
+        limits = self._build_limits(context)
+        run = self._open_run(prepared, session, None, limits)
+        try:
+            table = _locate(prepared, lambda: run.run(prepared.statement))
+        finally:
+            run.close()
+        return _build_result(prepared, table.rows, run, limits, session)
+
+    # --- CALL { ... } IN TRANSACTIONS
+
+    async def _run_in_transactions(self, prepared: Prepared) -> StatementResult:
+        """Run what is before the subquery, its batches, and what follows, each in a transaction."""
+        statement = prepared.statement
+        steps = statement.parts[0]
+        at = next(
+            at
+            for at, step in enumerate(steps)
+            if isinstance(step, CallStatement) and step.in_transactions
+        )
+        step = cast("CallStatement", steps[at])
+        if len(statement.parts) > 1 or any(
+            isinstance(one, CallStatement) and one.in_transactions for one in steps[at + 1 :]
+        ):
+            raise QueryInvalid(
+                "A statement has one subquery IN TRANSACTIONS, and no UNION.",
+                kind="SemanticError",
+                detail="TransactionNotPossible",
+            )
+        size = _read_batch(step, prepared)
+        result = StatementResult(statement.columns)
+        start = Table((), list(START))
+        table = await self._run_some(prepared, result, steps[:at], start, _names(steps[at:]))
+        done: list[Row] = []
+        names = (*table.names, *step.statement.columns)
+        for first in range(0, len(table.rows), size):
+            batch = Table(table.names, table.rows[first : first + size])
+            found = await self._run_some(prepared, result, (step,), batch, names, joins=True)
+            done += found.rows
+        rest = Table(names, done)
+        following = steps[at + 1 :]
+        if following:
+            rest = await self._run_some(prepared, result, following, rest, statement.columns)
+        slots = [rest.names.index(name) for name in statement.columns]
+        result.rows = [tuple([row[slot] for slot in slots]) for row in rest.rows] if slots else ()
+        return result
+
+    async def _run_some(
+        self,
+        prepared: Prepared,
+        result: StatementResult,
+        steps: Sequence[Step],
+        table: Table,
+        columns: Sequence[str],
+        *,
+        joins: bool = False,
+    ) -> Table:
+        """Run some steps of a statement in a transaction of their own."""
+        context = self._context.join_request()
+
+        def work(session: GraphSession, writer: GraphWriter | None) -> tuple[Table, StatementRun]:
+            limits = self._build_limits(context)
+            with session.snapshot(limits.deadline):
+                run = self._open_run(prepared, session, writer, limits)
+                run.around.joins_transactions = joins
+                try:
+                    given = Table(table.names, run.renew(table.rows))
+                    found = _locate(prepared, lambda: run.run_steps(steps, given, columns))
+                finally:
+                    run.close()
+            result.charge += _measure(run, limits, session)
+            return found, run
+
+        if all(isinstance(step, Read) for step in steps):
+            timeout = context.settings.query.timeout
+            found, _ = await context.runner.scan(lambda session: work(session, None), timeout)
+            return found
+        found, run = await context.write(
+            lambda transaction: work(transaction, self._open_writer(context, transaction))
+        )
+        self._context.signal.set()
+        result.counters.add(run.counters)
+        return found
+
+    # --- what a run needs
+
+    def _build_limits(self, context: GraphContext) -> Limits:
+        settings = context.settings.query
+        deadline = time.monotonic() + settings.timeout
+        return Limits(
+            settings.max_rows,
+            deadline,
+            settings.max_hops,
+            Meter(),
+            settings.max_bytes,
+            context.memory,
+        )
+
+    def _open_writer(self, context: GraphContext, transaction: GraphTransaction) -> GraphWriter:
+        if self._is_open:
+            return OpenWriter(context, transaction)
+        return TwinWriter(context, transaction)
+
+    def _open_run(
+        self,
+        prepared: Prepared,
+        session: GraphSession,
+        writer: GraphWriter | None,
+        limits: Limits,
+    ) -> StatementRun:
+        def open_typing() -> tuple[int, MemberTyping | None]:
+            version = session.read_schema_version()
+            typings = self._typings
+            return version, None if typings is None else typings.open(session, version)
+
+        most = self._context.settings.query.max_writes
+        is_apart = isinstance(session, GraphTransaction) and not session.is_for_engines
+        engine = None if is_apart else self._engine
+        around = Surroundings(
+            session, writer, prepared.parameters, limits, engine, open_typing, most
+        )
+        return StatementRun(around)
+
+
+def _locate(prepared: Prepared, run: Callable[[], Table]) -> Table:
+    """Run, and locate the errors of a run in the text of the statement."""
+    try:
+        return run()
+    except QueryInvalid as error:
+        source = prepared.statement.source
+        raise error if source is None else source.locate(error) from error
+    except RecursionError as error:
+        raise LimitExceeded(
+            "A value of the statement is nested too deeply to be compared or written."
+        ) from error
+
+
+def _build_result(
+    prepared: Prepared,
+    rows: Sequence[Row],
+    run: StatementRun,
+    limits: Limits,
+    session: GraphSession,
+) -> StatementResult:
+    counters = run.counters
+    if counters.nodes_deleted or counters.relationships_deleted:
+        rows = [tuple(map(run.entities.show, row)) for row in rows]
+    charge = 1.0 + len(rows) / _ROWS_A_UNIT + _measure(run, limits, session)
+    return StatementResult(prepared.columns, rows, counters, round(charge, 2))
+
+
+def _measure(run: StatementRun, limits: Limits, session: GraphSession) -> float:
+    """Return the work of a run in units."""
+    steps = 0 if limits.meter is None else limits.meter.steps
+    evaluated = session.read_steps() / _STORE_STEPS_A_UNIT + steps / _STEPS_A_UNIT
+    return evaluated + run.written / _WRITES_A_UNIT
+
+
+def _names(steps: Sequence[Step]) -> Sequence[str]:
+    """Return the variables that a subquery and what follows it read."""
+    return tuple(find_needed(steps, ()))
+
+
+def _read_batch(step: CallStatement, prepared: Prepared) -> int:
+    if step.batch is None:
+        return _BATCH
+    size = evaluate_briefly(step.batch, prepared.parameters)
+    if type(size) is int and size > 0:
+        return size
+    raise QueryInvalid(
+        f"IN TRANSACTIONS OF takes a number of rows from 1 on, not {size}.",
+        kind="ArgumentError",
+        detail="NumberOutOfRange",
+        phase="runtime",
+    )

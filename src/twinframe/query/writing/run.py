@@ -1,0 +1,699 @@
+"""Runs the steps of a statement on a transaction: one method a step.
+
+Reading steps run by the store's own engine where nothing precedes them, else by the evaluator over
+the transaction. The rows of a step are all there before the next one begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, assert_never
+
+from twinframe.errors import LimitExceeded, QueryInvalid
+from twinframe.model.comparison import build_equivalence_key, name_type
+from twinframe.model.values import Node, Path, Relationship, Value, parameter_signature
+from twinframe.query import algebra as al
+from twinframe.query.engine import CannotRun, QueryEngine
+from twinframe.query.evaluate.analysis import find_mentioned, find_scope
+from twinframe.query.evaluate.engine import compile_query
+from twinframe.query.evaluate.expressions import compile_expression, compile_test
+from twinframe.query.evaluate.failures import build_type_error, note_span
+from twinframe.query.evaluate.limits import Limits
+from twinframe.query.evaluate.member_typing import MemberTyping
+from twinframe.query.evaluate.operators import Leaf, build_scope
+from twinframe.query.evaluate.run import Evaluate, Row, Run
+from twinframe.query.evaluate.scope import Scope
+from twinframe.query.plan.execution import Execution
+from twinframe.query.plan.optimize import optimize
+from twinframe.query.plan.split import split
+from twinframe.query.reader import GraphReader
+from twinframe.query.spans import Span
+from twinframe.query.writing import steps as st
+from twinframe.query.writing.entities import Entities, is_deleted
+from twinframe.query.writing.needed import find_needed
+from twinframe.query.writing.port import REMOVED, GraphWriter
+from twinframe.query.writing.procedures import accepts
+
+_ID: Final = "$dtId"
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a statement changed."""
+
+    nodes_created: int = 0
+    nodes_deleted: int = 0
+    relationships_created: int = 0
+    relationships_deleted: int = 0
+    properties_set: int = 0
+    labels_added: int = 0
+    labels_removed: int = 0
+
+    def add(self, other: Counters) -> None:
+        """Add those of another statement."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+class Table(NamedTuple):
+    """Rows with the names of their columns."""
+
+    names: tuple[str, ...]
+    rows: list[Row]
+
+
+START: Final = ((),)
+"""The rows a statement starts with: one without variables."""
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What a statement runs with: all of it belongs to one run.
+
+    `writer` may be None for a statement that does not write. `open_typing` says how members are
+    read under the models of the moment. `most_writes` is the greatest number of entities that it
+    may write. With `joins_transactions`, subqueries IN TRANSACTIONS run in the one transaction.
+    """
+
+    reader: GraphReader
+    writer: GraphWriter | None
+    parameters: Mapping[str, Value]
+    limits: Limits
+    engine: QueryEngine | None = None
+    open_typing: Callable[[], tuple[int, MemberTyping | None]] = lambda: (0, None)
+    most_writes: int | None = None
+    joins_transactions: bool = False
+
+
+@dataclass(slots=True)
+class StatementRun:
+    """One run of a statement, in one transaction."""
+
+    around: Surroundings
+    counters: Counters = field(default_factory=Counters)
+    entities: Entities = field(default_factory=Entities)
+    written: int = 0
+    _run: Run = field(init=False)
+    _version: int = field(init=False, default=-1)
+    _merges: dict[object, Execution] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        around = self.around
+        self._run = Run(around.reader, around.parameters, around.limits)
+        self._look_at_models()
+
+    @property
+    def _writer(self) -> GraphWriter:
+        writer = self.around.writer
+        assert writer is not None  # noqa: S101  # a step that writes makes the statement one
+        return writer
+
+    def close(self) -> None:
+        """Give the memory of the run back."""
+        self._run.budget.close()
+
+    def run(self, statement: st.Statement, outer: Table | None = None) -> Table:
+        """Run all parts; return the rows of its columns. `outer` are rows of an enclosing one.
+
+        Errors: QueryInvalid, LimitExceeded, QueryTimeout, and those of the writer.
+        """
+        rows: list[Row] = []
+        for part in statement.parts:
+            table = outer or Table((), list(START))
+            found = self.run_steps(part, table, statement.columns)
+            if statement.columns:
+                slots = [found.names.index(name) for name in statement.columns]
+                rows += [tuple([row[slot] for slot in slots]) for row in found.rows]
+        if len(statement.parts) > 1 and not statement.all:
+            rows = _keep_distinct(rows)
+        return Table(statement.columns, rows)
+
+    def run_steps(self, part: Sequence[st.Step], table: Table, columns: Sequence[str]) -> Table:
+        """Run some steps in order; `columns` are what is needed after them."""
+        for at, step in enumerate(part):
+            needed = find_needed(part[at + 1 :], columns)
+            table = self._take(step, table, needed)
+        return table
+
+    def _take(self, step: st.Step, table: Table, needed: frozenset[str]) -> Table:
+        match step:
+            case st.Read():
+                return self._read(step, table, needed)
+            case st.Create():
+                return self._create(step, table)
+            case st.Merge():
+                return self._merge(step, table)
+            case st.Set(items=items):
+                setting = [self._compile_item(item, table.names) for item in items]
+                for row in table.rows:
+                    for apply in setting:
+                        apply(row)
+                self._flush()
+                return table
+            case st.Delete():
+                return self._delete(step, table)
+            case st.Call():
+                return self._call(step, table)
+            case st.CallStatement():
+                return self._call_statement(step, table)
+            case _:
+                assert_never(step)
+
+    def renew(self, rows: Sequence[Row]) -> list[Row]:
+        """Return rows of another transaction with their entities as they are now.
+
+        What is gone meanwhile is as if the statement had deleted it.
+        """
+        entities = self.entities
+        adopted = [tuple([_copy(one) for one in row]) for row in rows]
+        adopted = entities.adopt_rows(adopted)
+        reader = self.around.reader
+        entities.renew(reader)
+        return adopted
+
+    # --- reading
+
+    def _read(self, step: st.Read, table: Table, needed: frozenset[str]) -> Table:
+        scope = find_scope(step.root)
+        columns = tuple(name for name in scope if name in needed) or scope[:1]
+        query = al.Query(step.root, columns)
+        around = self.around
+        if step.leaf is None:
+            rows = self._read_first(optimize(query), columns)
+        else:
+            given = Leaf(step.leaf, table.names, lambda run: iter(table.rows))
+            plan = compile_query(query, [given], self._run.typing)
+            rows = self._keep(plan.run(around.reader, around.parameters, around.limits))
+        return Table(columns, self.entities.adopt_rows(rows))
+
+    def _read_first(self, query: al.Query, columns: tuple[str, ...]) -> list[Row]:
+        around = self.around
+        typing = self._run.typing
+        engine = around.engine if columns else None
+        execution = split(query, engine, around.parameters, typing)
+        try:
+            return self._keep(self._run_execution(execution, around.parameters))
+        except CannotRun:
+            execution = split(query, None, around.parameters, typing)
+            return self._keep(self._run_execution(execution, around.parameters))
+
+    def _run_execution(
+        self, execution: Execution, parameters: Mapping[str, Value]
+    ) -> Iterator[Row]:
+        return execution.run_rows(self.around.reader, parameters, self.around.limits)
+
+    def _keep(self, rows: Iterable[Row]) -> list[Row]:
+        """Hold all rows, within the limits of the statement."""
+        budget = self._run.budget
+        held, kept = budget.open(), []
+        for row in rows:
+            budget.tick()
+            held.add_row(row)
+            kept.append(row)
+        return kept
+
+    def _look_at_models(self) -> None:
+        """Read members as the models of the moment declare them."""
+        version, typing = self.around.open_typing()
+        if version != self._version:
+            self._version, self._run.typing = version, typing
+            self._merges.clear()
+
+    def _build_scope(self, names: tuple[str, ...], *expressions: al.Expression) -> Scope:
+        items = tuple((str(at), one) for at, one in enumerate(expressions))
+        mentioned = find_mentioned(al.Project(al.Argument(names), items), ())
+        return build_scope(names, mentioned, self._run.typing)
+
+    def _compile(self, expression: al.Expression, names: tuple[str, ...]) -> Evaluate:
+        return compile_expression(expression, self._build_scope(names, expression))
+
+    # --- CREATE
+
+    def _create(self, step: st.Create, table: Table) -> Table:
+        make, names = self._compile_create(step, table.names)
+        rows: list[Row] = []
+        for row in table.rows:
+            self._run.budget.tick()
+            rows.append(make(row))
+        self._look_at_models()
+        return Table(names, rows)
+
+    def _compile_create(
+        self, step: st.Create, names: tuple[str, ...]
+    ) -> tuple[Callable[[Row], Row], tuple[str, ...]]:
+        known = names
+        makers: list[Callable[[Row], Value]] = []
+        for element in step.elements:
+            makers.append(self._compile_element(element, known))
+            known = (*known, element.variable)
+        paths = [self._compile_path(path, known) for path in step.paths]
+        added = [path.variable for path in step.paths if path.variable is not None]
+
+        def make(row: Row) -> Row:
+            for maker in makers:
+                row = (*row, maker(row))
+            return (*row, *[build(row) for build in paths]) if paths else row
+
+        return make, (*known, *added)
+
+    def _compile_element(
+        self, element: st.NewNode | st.NewRelationship, names: tuple[str, ...]
+    ) -> Callable[[Row], Value]:
+        build = self._compile_map(element.properties, names)
+        entities, writer, counters = self.entities, self._writer, self.counters
+        if isinstance(element, st.NewNode):
+            labels = element.labels
+
+            def make_node(row: Row) -> Value:
+                properties = build(row)
+                self._count_write()
+                node = writer.create_node(labels, properties)
+                counters.nodes_created += 1
+                counters.labels_added += len(set(labels))
+                counters.properties_set += _count_set(properties)
+                return entities.adopt(node)
+
+            return make_node
+        kind, span = element.type, element.span
+        source, target = names.index(element.source), names.index(element.target)
+
+        def make_relationship(row: Row) -> Value:
+            properties = build(row)
+            ends = (
+                _require_node(row[source], element.source, span),
+                _require_node(row[target], element.target, span),
+            )
+            self._count_write()
+            made = writer.create_relationship(*ends, kind, properties)
+            counters.relationships_created += 1
+            counters.properties_set += _count_set(properties)
+            return entities.adopt(made)
+
+        return make_relationship
+
+    def _compile_path(self, path: al.PathPattern, names: tuple[str, ...]) -> Callable[[Row], Value]:
+        slots = [names.index(name) for name in path.elements]
+        return lambda row: _build_path([row[slot] for slot in slots])
+
+    def _compile_map(
+        self, expression: al.Expression | None, names: tuple[str, ...]
+    ) -> Callable[[Row], Mapping[str, Value]]:
+        if expression is None:
+            return lambda row: {}
+        evaluate, run, span = self._compile(expression, names), self._run, expression.span
+
+        def build(row: Row) -> Mapping[str, Value]:
+            found = evaluate(row, run)
+            if isinstance(found, dict):
+                return found
+            error = build_type_error(
+                f"The properties of what is created are a Map, not {name_type(found)}."
+            )
+            raise note_span(error, span)
+
+        return build
+
+    # --- MERGE
+
+    def _merge(self, step: st.Merge, table: Table) -> Table:
+        names = table.names
+        make, made_names = self._compile_create(step.create, names)
+        found_names = tuple(name for name in find_scope(step.match) if name not in names)
+        after = (*names, *found_names)
+        order = [made_names.index(name) for name in after]
+        on_create = [self._compile_item(item, after) for item in step.on_create]
+        on_match = [self._compile_item(item, after) for item in step.on_match]
+        tests = [self._compile(value, names) for _, value in step.tests]
+        rows: list[Row] = []
+        for row in table.rows:
+            self._run.budget.tick()
+            values = [test(row, self._run) for test in tests]
+            self._check_merged(step, values)
+            matches = [(*row, *found) for found in self._match(step, names, row, found_names)]
+            if matches:
+                setting = on_match
+            else:
+                made = make(row)
+                matches, setting = [tuple([made[slot] for slot in order])], on_create
+                self._look_at_models()
+            for match in matches:
+                for apply in setting:
+                    apply(match)
+            self._flush()
+            rows += matches
+        return Table(after, rows)
+
+    def _check_merged(self, step: st.Merge, values: Sequence[Value]) -> None:
+        for (key, _), value in zip(step.tests, values, strict=True):
+            if value is None:
+                error = QueryInvalid(
+                    f"MERGE cannot look for the property {key} that is null.",
+                    kind="SemanticError",
+                    detail="MergeReadOwnWrites",
+                    phase="runtime",
+                )
+                raise note_span(error, step.span)
+
+    def _match(
+        self, step: st.Merge, names: tuple[str, ...], row: Row, columns: tuple[str, ...]
+    ) -> list[Row]:
+        """Return what the pattern finds for a row, whose values it gets as parameters.
+
+        PERF: so the store's engine runs it, and finds nodes by their ids and by its indexes.
+        """
+        around = self.around
+        query, given = self._bind(step, names, row, columns)
+        parameters = {**around.parameters, **given}
+        key = id(step), parameter_signature(given)
+        execution = self._merges.get(key)
+        if execution is None:
+            engine = around.engine if columns else None
+            execution = split(optimize(query), engine, parameters, self._run.typing)
+            self._merges[key] = execution
+        try:
+            rows = list(self._run_execution(execution, parameters))
+        except CannotRun:
+            execution = split(query, None, parameters, self._run.typing)
+            self._merges[key] = execution
+            rows = list(self._run_execution(execution, parameters))
+        return self.entities.adopt_rows(rows)
+
+    def _bind(
+        self, step: st.Merge, names: tuple[str, ...], row: Row, columns: tuple[str, ...]
+    ) -> tuple[al.Query, dict[str, Value]]:
+        known = dict(zip(names, row, strict=True))
+        given: dict[str, Value] = {}
+
+        def bind_value(expression: al.Expression) -> al.Expression:
+            if isinstance(expression, al.Literal | al.Parameter):
+                return expression
+            name = f" merged {len(given)}"
+            evaluate = self._compile(expression, names)
+            given[name] = evaluate(row, self._run)
+            return al.Parameter(name, expression.span)
+
+        def bind_all(
+            properties: tuple[tuple[str, al.Expression], ...],
+        ) -> tuple[tuple[str, al.Expression], ...]:
+            return tuple((key, bind_value(value)) for key, value in properties)
+
+        nodes: list[al.NodePattern] = []
+        for node in step.match.pattern.nodes:
+            properties = bind_all(node.properties)
+            if node.variable in known:
+                name = f" merged id {node.variable}"
+                given[name] = _require_node(known[node.variable], node.variable, node.span).id
+                properties = (*properties, (_ID, al.Parameter(name, node.span)))
+            nodes.append(replace(node, properties=properties))
+        relationships = tuple(
+            replace(one, properties=bind_all(one.properties))
+            for one in step.match.pattern.relationships
+        )
+        pattern = al.GraphPattern(tuple(nodes), relationships, step.match.pattern.paths)
+        match = al.Match(al.Unit(), pattern, step.match.predicate)
+        return al.Query(match, columns or find_scope(match)[:1]), given
+
+    # --- SET and REMOVE
+
+    def _compile_item(self, item: st.SetItem, names: tuple[str, ...]) -> Callable[[Row], None]:
+        subject = self._compile(item.subject, names)
+        run, entities, counters = self._run, self.entities, self.counters
+
+        def find(row: Row) -> Node | Relationship | None:
+            found = subject(row, run)
+            if found is None or isinstance(found, Node | Relationship):
+                return found
+            error = build_type_error(
+                f"SET and REMOVE change a Node or Relationship, not {name_type(found)}."
+            )
+            raise note_span(error, item.span)
+
+        if isinstance(item, st.SetLabels):
+            labels, removes = item.labels, item.removes
+
+            def set_labels(row: Row) -> None:
+                found = find(row)
+                if isinstance(found, Relationship):
+                    error = build_type_error("Only a Node has labels, not a Relationship.")
+                    raise note_span(error, item.span)
+                if found is not None:
+                    self._set_labels(found, labels, removes=removes)
+
+            return set_labels
+        if isinstance(item, st.SetProperties):
+            return self._compile_properties(item, find, names)
+        value = None if item.value is None else self._compile(item.value, names)
+        path = item.path
+
+        def set_property(row: Row) -> None:
+            found = find(row)
+            if found is not None:
+                given = None if value is None else value(row, run)
+                entities.assign(found, path, given)
+                counters.properties_set += 1
+
+        return set_property
+
+    def _compile_properties(
+        self,
+        item: st.SetProperties,
+        find: Callable[[Row], Node | Relationship | None],
+        names: tuple[str, ...],
+    ) -> Callable[[Row], None]:
+        value, run = self._compile(item.value, names), self._run
+
+        def set_properties(row: Row) -> None:
+            entity = find(row)
+            given = value(row, run)
+            if entity is None or given is None:
+                return
+            if isinstance(given, Node | Relationship):
+                own = [key for key in given.document if not key.startswith("$")]
+                given = {key: run.read_own_member(given, key) for key in own}
+            if not isinstance(given, dict):
+                error = build_type_error(
+                    f"SET takes the properties of a Map or an entity, not {name_type(given)}."
+                )
+                raise note_span(error, item.span)
+            self._set_properties(entity, given, adds=item.adds)
+
+        return set_properties
+
+    def _set_properties(
+        self, entity: Node | Relationship, given: Mapping[str, Value], *, adds: bool
+    ) -> None:
+        document = entity.document
+        self.entities.begin_change(entity)
+        if not adds:
+            gone = [key for key in document if not key.startswith("$") and key not in given]
+            for key in gone:
+                self.entities.assign(entity, (key,), REMOVED)
+                self.counters.properties_set += 1
+        for key, value in given.items():
+            # A document that is given back as a whole has the members of the service in it.
+            if not key.startswith("$") or document.get(key) != value:
+                self.entities.assign(entity, (key,), value)
+                self.counters.properties_set += 1
+
+    def _set_labels(self, node: Node, labels: Sequence[str], *, removes: bool) -> None:
+        change = self.entities.begin_change(node)
+        for label in labels:
+            if self._writer.has_label(node, label) != removes:
+                continue
+            added, removed = change.added, change.removed
+            if removes:
+                added.pop(label, None)
+                removed[label] = None
+                self.counters.labels_removed += 1
+                self.entities.settle_labels(node, node.labels - {label})
+            else:
+                removed.pop(label, None)
+                added[label] = None
+                self.counters.labels_added += 1
+                self.entities.settle_labels(node, node.labels | {label})
+
+    def _flush(self) -> None:
+        """Write what a clause has set: one write for each entity."""
+        pending, self.entities.pending = self.entities.pending, {}
+        writer = self._writer
+        for entity, change in pending.items():
+            if not (change.values or change.added or change.removed):
+                continue
+            self._count_write()
+            if isinstance(entity, Node):
+                document, labels = writer.change_node(entity, change)
+                self.entities.settle_labels(entity, labels)
+            else:
+                document = writer.change_relationship(entity, change)
+            self.entities.settle(entity, document)
+        if pending:
+            self._look_at_models()
+
+    # --- DELETE
+
+    def _delete(self, step: st.Delete, table: Table) -> Table:
+        nodes: dict[str, Span | None] = {}
+        crossings: dict[tuple[str, str], None] = {}
+        for expression in step.expressions:
+            evaluate = self._compile(expression, table.names)
+            for row in table.rows:
+                found = evaluate(row, self._run)
+                self._collect_deleted(found, expression.span, nodes, crossings)
+        writer, counters = self._writer, self.counters
+        for key in crossings:
+            self._count_write()
+            writer.delete_relationship(*key)
+            counters.relationships_deleted += 1
+        self.entities.forget_relationships([*crossings])
+        for node_id, span in nodes.items():
+            self._count_write()
+            gone = writer.delete_node(node_id, detach=step.detach)
+            if gone is None:
+                error = QueryInvalid(
+                    f"The node {node_id} has relationships. Delete them too, with DETACH DELETE.",
+                    kind="ConstraintVerificationFailed",
+                    detail="DeleteConnectedNode",
+                    phase="runtime",
+                )
+                raise note_span(error, span)
+            counters.nodes_deleted += 1
+            counters.relationships_deleted += len(gone)
+            self.entities.forget_relationships(gone)
+        self.entities.forget_nodes([*nodes])
+        return table
+
+    def _collect_deleted(
+        self,
+        value: Value,
+        span: Span | None,
+        nodes: dict[str, Span | None],
+        crossings: dict[tuple[str, str], None],
+    ) -> None:
+        if value is None:
+            return
+        if isinstance(value, Path):
+            for node in value.nodes:
+                self._collect_deleted(node, span, nodes, crossings)
+            for crossed in value.relationships:
+                self._collect_deleted(crossed, span, nodes, crossings)
+        elif isinstance(value, Node):
+            if not is_deleted(value):
+                nodes.setdefault(value.id, span)
+        elif isinstance(value, Relationship):
+            if not is_deleted(value):
+                crossings[value.source, value.id] = None
+        else:
+            error = build_type_error(
+                f"DELETE takes Nodes, Relationships and Paths, not {name_type(value)}."
+            )
+            raise note_span(error, span)
+
+    # --- CALL
+
+    def _call(self, step: st.Call, table: Table) -> Table:
+        arguments = [self._compile(one, table.names) for one in step.arguments]
+        names = (*table.names, *(name for _, name in step.results))
+        procedure = step.procedure
+        rows: list[Row] = []
+        for row in table.rows:
+            given = [one(row, self._run) for one in arguments]
+            for value, (name, kind) in zip(given, procedure.arguments, strict=True):
+                if not accepts(kind, value):
+                    error = build_type_error(
+                        f"'{name}' of {procedure.signature} cannot be {name_type(value)}."
+                    )
+                    raise note_span(error, step.span)
+            if not procedure.results:
+                rows.append(row)
+                list(procedure.run(self.around.reader, given))
+                continue
+            for found in procedure.run(self.around.reader, given):
+                self._run.budget.tick()
+                rows.append((*row, *[found[at] for at, _ in step.results]))
+        if step.predicate is not None:
+            scope = self._build_scope(names, step.predicate)
+            holds = compile_test(step.predicate, scope, "WHERE")
+            rows = [row for row in rows if holds(row, self._run)]
+        return Table(names, self._keep(self.entities.adopt_rows(rows)))
+
+    def _call_statement(self, step: st.CallStatement, table: Table) -> Table:
+        if step.in_transactions and not self.around.joins_transactions:
+            error = QueryInvalid(
+                "CALL { ... } IN TRANSACTIONS runs only outside of other transactions and "
+                "subqueries.",
+                kind="SemanticError",
+                detail="TransactionNotPossible",
+                phase="runtime",
+            )
+            raise note_span(error, step.span)
+        return self.call_rows(step, table)
+
+    def call_rows(self, step: st.CallStatement, table: Table) -> Table:
+        """Run a subquery for each row of a table."""
+        slots = [table.names.index(name) for name in step.outer]
+        added = step.statement.columns
+        rows: list[Row] = []
+        for row in table.rows:
+            self._run.budget.tick()
+            outer = Table(step.outer, [tuple([row[slot] for slot in slots])])
+            found = self.run(step.statement, outer)
+            rows += [(*row, *one) for one in found.rows] if added else [row]
+        return Table((*table.names, *added), rows)
+
+    def _count_write(self) -> None:
+        self.written += 1
+        most = self.around.most_writes
+        if most is not None and self.written > most:
+            raise LimitExceeded(
+                f"The statement writes more than {most} nodes and relationships "
+                "(Query__MaxWrites). Divide it: CALL { ... } IN TRANSACTIONS OF 1000 ROWS."
+            )
+
+
+def _copy(value: Value) -> Value:
+    """Return a value whose entities are objects of their own."""
+    if isinstance(value, Node | Relationship):
+        return replace(value)
+    if isinstance(value, Path):
+        nodes, crossed = map(replace, value.nodes), map(replace, value.relationships)
+        return Path(tuple(nodes), tuple(crossed))
+    if isinstance(value, list):
+        return [_copy(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _copy(one) for key, one in value.items()}
+    return value
+
+
+def _keep_distinct(rows: Iterable[Row]) -> list[Row]:
+    seen: dict[object, Row] = {}
+    for row in rows:
+        seen.setdefault(tuple(map(build_equivalence_key, row)), row)
+    return [*seen.values()]
+
+
+def _count_set(properties: Mapping[str, Value]) -> int:
+    return sum(1 for key, value in properties.items() if value is not None and key[:1] != "$")
+
+
+def _require_node(found: Value, name: str, span: Span | None) -> Node:
+    if isinstance(found, Node) and not is_deleted(found):
+        return found
+    if isinstance(found, Node):
+        what = "a node that was deleted"
+    else:
+        what = "null" if found is None else name_type(found)
+    shown = "" if name.startswith(" ") else f" {name}"
+    error = QueryInvalid(
+        f"The end{shown} of a relationship to create is {what}.",
+        kind="SemanticError",
+        detail="InvalidEndOfRelationship",
+        phase="runtime",
+    )
+    raise note_span(error, span)
+
+
+def _build_path(values: Sequence[Value]) -> Path:
+    nodes = tuple(one for one in values[::2] if isinstance(one, Node))
+    crossed = tuple(one for one in values[1::2] if isinstance(one, Relationship))
+    return Path(nodes, crossed)
