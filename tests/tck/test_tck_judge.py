@@ -160,7 +160,7 @@ def test_what_is_not_as_the_scenario_says_fails(
             Verdict.PASSED,
         ),
         ("CREATE (:A)", "| +nodes | 2 |\n| +labels | 1 |", Verdict.FAILED),
-        ("MATCH (n) DETACH DELETE n", "| -nodes | 1 |", Verdict.FAILED),
+        ("MATCH (n) DETACH DELETE n", "| -nodes | 2 |", Verdict.FAILED),
     ],
 )
 def test_side_effects_are_compared(
@@ -200,7 +200,7 @@ def test_a_value_that_no_twin_can_hold_fails_the_scenario(engine: Engine, tmp_pa
     scenario = read_one(tmp_path, "RETURN 1 AS n", table("n", "1"), "CREATE ({n: 0.0 / 0.0})")
     outcome = judge(scenario, engine, tmp_path)
     assert outcome.verdict is Verdict.FAILED
-    assert "which no twin can hold" in outcome.reason
+    assert "for which JSON has no number" in outcome.reason
 
 
 def test_temporal_values_of_a_set_up_are_read_as_such_where_dtdl_has_a_schema(
@@ -244,14 +244,13 @@ def test_a_listed_failure_that_passes_counts_as_a_failure(engine: Engine, tmp_pa
 
 def test_a_listed_failure_counts_as_failed_yet_is_expected(engine: Engine, tmp_path: Path) -> None:
     bad = read_one(tmp_path, "RETURN 1 AS n", table("n", "2"))
-    refused = read_one(tmp_path, "CREATE (a)", "the result should be empty")
     pattern = KnownFailure("a field", (engine.name,), pattern=re.compile("^One"))
     report = Report()
     known = KnownFailures([pattern], engine.name)
-    for finding in run_scenarios([bad, refused], engine, tmp_path, known):
+    for finding in run_scenarios([bad], engine, tmp_path, known):
         report.add(finding)
     assert report.unexpected == 0
-    assert report.render()[-1] == "0 passed, 1 failed, 1 skipped"
+    assert report.render()[-1] == "0 passed, 1 failed, 0 skipped"
 
 
 def test_a_failure_listed_for_another_engine_is_not_known() -> None:

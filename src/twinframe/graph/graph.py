@@ -30,6 +30,7 @@ from twinframe.graph.queries.triples import Triples
 from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.series.series import Series
 from twinframe.graph.series.upkeep import PointKind
+from twinframe.graph.statements.procedures import BUILT_IN
 from twinframe.graph.statements.statements import Statements
 from twinframe.graph.transfer.exporting import Portable
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
@@ -96,7 +97,7 @@ class Graph:
         worker may hold for all its graphs. `index_upkeep` is the store's, if it has that ability.
         `run_apart` runs long jobs in processes of their own. `points` are kept there, if at all.
         `ingest` makes the background task that takes in messages of sources, if there are any.
-        `procedures` are those that statements may call, by their names.
+        `procedures` are those that statements may call besides the built-in ones, by their names.
         """
         clock = build_steady_clock(clock)
         write_clock = WriteClock(clock)
@@ -147,7 +148,7 @@ class Graph:
             *([ingest(context, self.series, instruments)] if ingest is not None else []),
         )
         self.queries = Queries(context, engine, scratch, instruments, self.series)
-        self.statements = Statements(context, engine, procedures)
+        self.statements = Statements(context, engine, {**BUILT_IN, **procedures})
         if engine is not None:
             runner.on_close(engine.close)
         if instruments is not None:

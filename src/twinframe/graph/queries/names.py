@@ -13,7 +13,7 @@ from twinframe.dtdl.outline import ModelOutline
 from twinframe.errors import QueryInvalid
 from twinframe.errors.nearest import find_nearest
 from twinframe.graph.context.model_cache import read_documents
-from twinframe.model.ids import MODEL_LABEL, TWIN_LABEL, build_model_name
+from twinframe.model.ids import MODEL_LABEL, OPEN_MODELS, TWIN_LABEL, build_model_name
 from twinframe.query.adt.errors import AdtSource
 from twinframe.query.algebra import Operator
 from twinframe.query.errors import Source, find_position
@@ -61,9 +61,13 @@ class KnownNames:
     relationships: set[str] = field(default_factory=lambda: set(_MODEL_RELATIONSHIPS))
     properties: set[str] = field(default_factory=lambda: set(SYSTEM_MEMBERS))
     components: set[str] = field(default_factory=set)
+    is_open: bool = False
+    """Whether there are nodes of an open graph, which may have any names."""
 
     def find_candidates(self, mention: Mention) -> set[str] | None:
         """Return the names that are possible in this position; None where every name is."""
+        if self.is_open:
+            return None
         match mention.kind:
             case MentionKind.LABEL:
                 return self.labels
@@ -115,6 +119,7 @@ def read_names(session: GraphSession) -> KnownNames:
     """The names of all models stored now."""
     known = KnownNames()
     known.models.update(session.read_model_ids())
+    known.is_open = any(model_id.startswith(OPEN_MODELS) for model_id in known.models)
     known.labels |= known.models
     known.labels.update(map(build_model_name, known.models))
     for _, outline in read_documents(session):

@@ -244,3 +244,29 @@ def test_changes_are_in_the_history_as_those_of_single_requests(world: Any) -> N
     run(world, "MATCH (f:Floor) SET f.level = 2")
     run(world, "MATCH (f:Floor) DELETE f")
     assert list_changes(world, "f") == ["TWIN_CREATED", "TWIN_UPDATED", "TWIN_DELETED"]
+
+
+def test_built_in_procedures_name_what_the_models_declare(world: Any) -> None:
+    assert ["Room"] in ask(world, "CALL db.labels()")
+    assert ["watchedBy"] in ask(world, "CALL db.relationshipTypes()")
+    assert ask(world, "CALL db.propertyKeys() YIELD propertyKey AS k WHERE k = 'level' "
+                      "RETURN k") == [["level"]]  # fmt: skip
+    assert ask(world, "CALL dbms.components() YIELD name RETURN name") == [["twinframe"]]
+    with pytest.raises(QueryInvalid, match="did you mean 'db.labels'"):
+        run(world, "CALL db.label()")
+
+
+def test_an_open_graph_takes_any_labels_and_properties(empty: Any) -> None:
+    world = World(empty.store, Settings(graph=GraphSettings(open_=True)))
+    run(world, "CREATE (:A:B {x: 1, when: date('2024-02-29')})-[:KNOWS {since: 3}]->()")
+    assert ask(world, "MATCH (n:B) RETURN labels(n), n.when + duration('P1D'), n.x") == [
+        [["A", "B"], "2024-03-01", 1]
+    ]
+    run(world, "MATCH (n:A) REMOVE n:A SET n.when = 'never'")
+    assert ask(world, "MATCH (n:B) RETURN labels(n), n.when") == [[["B"], "never"]]
+    assert ask(world, "MATCH (n) WHERE labels(n) = [] RETURN count(n)") == [[1]]
+    assert ask(world, "CALL db.labels()") == [["A"], ["B"]]
+    assert ask(world, "CALL db.relationshipTypes()") == [["KNOWS"]]
+    assert ["since"] in ask(world, "CALL db.propertyKeys()")
+    for text in ("CREATE ({m: {a: 1}})", "CREATE (:`a b`)", "CREATE (n) SET n.`$x` = 1"):
+        assert isinstance(refuse(world, text), QueryInvalid)
