@@ -50,7 +50,8 @@ def _render_words() -> list[str]:
     writing = ", ".join(f"`{word}`" for word in sorted(WRITING_CLAUSES))
     reserved = ", ".join(f"`{word}`" for word in sorted(RESERVED))
     return [
-        f"`POST /cypher` runs [clauses that write](../how-to/write-with-cypher.md). In a query they are refused, with their name and position: {writing}. In strings,",
+        "`POST /cypher` runs [clauses that write](../how-to/write-with-cypher.md). In a query they",
+        f"are refused, with their name and position: {writing}. In strings,",
         "comments, names and labels these words have no meaning.",
         "",
         "A variable may have any name. These words need backticks:",

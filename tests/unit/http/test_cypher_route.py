@@ -8,8 +8,12 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.unit.graph.inline_runner import InlineRunner
 from tests.unit.http.test_bulk_routes import ACCESS, CountedPermissions, NamedCaller
 from twinframe.access.gate import AuditEntry, Gate
+from twinframe.graph import Graph
+from twinframe.settings import Settings
+from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import build_building_interfaces
 
 READ, TWINS, TWINS_GO = "query/read", "digitaltwins/write", "digitaltwins/delete"
@@ -20,7 +24,7 @@ STATEMENTS = {
     "MATCH (n:Floor) SET n.level = 2": {READ, TWINS},
     "MATCH (n:Floor) REMOVE n.level": {READ, TWINS},
     "MERGE (n:Floor {level: 9})": {READ, TWINS},
-    "MATCH (a:Floor), (b:Floor) CREATE (a)-[:hasPart]->(b)": {READ, EDGES},
+    "MATCH (a:Floor {level: 1}), (b:Floor {level: 2}) CREATE (a)-[:hasPart]->(b)": {READ, EDGES},
     "MATCH ()-[r:hasPart]->() DELETE r": {READ, EDGES_GO},
     "MATCH (n:Floor) DELETE n": {READ, TWINS_GO},
     "MATCH (n:Floor) DETACH DELETE n": {READ, TWINS_GO, EDGES_GO},
@@ -34,9 +38,15 @@ def post(client: Any, query: str, headers: dict[str, str] | None = None, **more:
 
 
 @pytest.fixture
+def graph() -> Graph:
+    store = MemoryStore()
+    store.open()
+    return Graph(InlineRunner(store), Settings())
+
+
+@pytest.fixture
 def modelled(client: Any) -> Any:
-    interfaces = [one for one in build_building_interfaces()]
-    client.send("POST", "/models", orjson.dumps(interfaces))
+    client.send("POST", "/models", orjson.dumps(build_building_interfaces()))
     return client
 
 
@@ -68,7 +78,7 @@ def test_a_rehearsed_statement_changes_nothing(modelled: Any) -> None:
         [],
         {},
         {"query": 1},
-        {"query": "RETURN 1", "parameters": []},
+        {"query": "RETURN 1", "parameters": [1]},
         {"query": "RETURN 1", "rehearse": "yes"},
         {"query": "RETURN 1", "asOf": 3},
         {"query": "CREATE (:Floor) RETURN"},

@@ -252,7 +252,7 @@ def test_built_in_procedures_name_what_the_models_declare(world: Any) -> None:
     assert ask(world, "CALL db.propertyKeys() YIELD propertyKey AS k WHERE k = 'level' "
                       "RETURN k") == [["level"]]  # fmt: skip
     assert ask(world, "CALL dbms.components() YIELD name RETURN name") == [["twinframe"]]
-    with pytest.raises(QueryInvalid, match="did you mean 'db.labels'"):
+    with pytest.raises(QueryInvalid, match=r"did you mean 'db\.labels'"):
         run(world, "CALL db.label()")
 
 
