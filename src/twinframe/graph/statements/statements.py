@@ -16,6 +16,7 @@ from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.queries.plans import build_options
 from twinframe.graph.queries.temporal_members import TypingCache
+from twinframe.graph.statements.explain import COLUMNS, explain_statement
 from twinframe.graph.statements.open_writer import OpenWriter
 from twinframe.graph.statements.twin_writer import TwinWriter
 from twinframe.model.values import Value
@@ -25,7 +26,6 @@ from twinframe.query.evaluate.limits import Limits, Meter
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.run import Row
 from twinframe.query.language import parse_statement
-from twinframe.query.writing.explain import COLUMNS, explain_statement
 from twinframe.query.writing.needed import find_needed
 from twinframe.query.writing.port import GraphWriter
 from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
