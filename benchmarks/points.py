@@ -14,23 +14,29 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from benchmarks.report import Figure, Report
 from tests.e2e.server import Server
 from tests.e2e.wire import Wire
+from tests.postgres.server import find_binaries, serve
 from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.graph import Graph
 from twinframe.model.moments import render_moment
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
-from twinframe.storage.points import Points, Window
+from twinframe.storage.points import Points, SeriesKey, Window
 from twinframe.testing.factories import (
     BUILDING,
     ROOM,
     build_building_interfaces,
     build_twin_document,
 )
+from twinframe_points.database import PREFIX, STATEMENTS, VERSION
 from twinframe_points.settings import PointsSettings
-from twinframe_points.store import FilePointStore
+from twinframe_points.store import BlockPointStore, DatabasePointStore, FilePointStore
+from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.store import PostgresGraphStore
 from twinframe_storage_sqlite.plugin import twinframe_query_engine
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
@@ -44,38 +50,35 @@ _CLIENTS = 3
 
 def measure(report: Report, *, quick: bool) -> None:
     """Fill a day of 10,000 twins, then ask; and send points to a worker over HTTP."""
+    twins = 1_000 if quick else _TWINS
     with tempfile.TemporaryDirectory() as folder:
-        _measure_store(report, Path(folder), 1_000 if quick else _TWINS)
+        _measure_file(report, Path(folder), twins)
+    if find_binaries() is not None:
+        with serve("fsync=on", "synchronous_commit=on") as server:
+            _measure_database(report, server.url, twins)
     with tempfile.TemporaryDirectory() as folder:
         _measure_requests(report, Path(folder), 20 if quick else 100)
 
 
-def _measure_store(report: Report, folder: Path, twins: int) -> None:
-    now = time.time()
-    start = (int(now) // 86_400 - 1) * _DAY
-    store = FilePointStore(folder, PointsSettings(), lambda: now)
-    chosen = random.Random(1)
-    values = [chosen.gauss(21, 2) for _ in range(twins)]
-    for at in range(_ROUNDS):
-        points = Points()
-        for twin in range(twins):
-            values[twin] += chosen.gauss(0, 0.05)
-            moment = start + at * (_DAY // _ROUNDS) + chosen.randrange(400_000)
-            points.add(f"room-{twin}", "temperature", moment, round(values[twin], 2))
-        store.write(points)
-        while store.run_upkeep():
-            pass
-    now += 3600
-    while store.run_upkeep():
-        pass
-    window = Window(start, start + _DAY, 300_000_000)
-    one = [("room-77", "temperature")]
-    many = [(f"room-{twin}", "temperature") for twin in range(0, twins, twins // 200)]
-    day = _time(lambda: store.read_buckets(one, window, ("avg", "min", "max", "last")))
-    join = _time(lambda: store.read_buckets(many, window, ("avg",)))
-    rooms = [twin for twin, _ in many]
+class _Clock:
+    """Seconds since 1970, which go on when they are told to."""
+
+    def __init__(self) -> None:
+        self.now = time.time()
+        self.start = (int(self.now) // 86_400 - 1) * _DAY
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _measure_file(report: Report, folder: Path, twins: int) -> None:
+    clock = _Clock()
+    store = FilePointStore(folder, PointsSettings(), clock)
+    _fill(store, clock, twins)
+    day, join = _ask(store, clock.start, twins)
+    rooms = [twin for twin, _ in _choose(twins)]
     with asyncio.Runner() as loop:
-        counted, returned = loop.run(_measure_queries(store, folder / "graph", rooms, start))
+        counted, returned = loop.run(_measure_queries(store, folder / "graph", rooms, clock.start))
     store.close()
     size = (folder / "points.db").stat().st_size / (_ROUNDS * twins)
     report.add(Figure("points: bytes at rest", size, "B", aim="≤ 4 B", kept=size <= 4))
@@ -86,8 +89,58 @@ def _measure_store(report: Report, folder: Path, twins: int) -> None:
     report.add(Figure(f"{name} that returns all", returned, "ms", join, returned / join))
 
 
+def _measure_database(report: Report, url: str, twins: int) -> None:
+    """The same points in PostgreSQL, with the room that upkeep leaves behind for vacuum."""
+    clock = _Clock()
+    with tempfile.TemporaryDirectory() as folder:
+        graph = PostgresGraphStore(PostgresSettings(url=SecretStr(url), directory=folder), "points")
+        graph.open()
+        tables = graph.build_tables(PREFIX, VERSION, STATEMENTS)
+        store = DatabasePointStore(tables, PointsSettings(), clock)
+        _fill(store, clock, twins)
+        with graph.connections.take()[0] as connection:
+            connection.execute(f'VACUUM FULL "{graph.schema}".point_block')
+            connection.execute(f'VACUUM FULL "{graph.schema}".point_fresh')
+        size = store.measure() / (_ROUNDS * twins)
+        day, join = _ask(store, clock.start, twins)
+        store.close()
+        graph.close()
+    report.add(Figure("points in PostgreSQL: bytes at rest", size, "B"))
+    report.add(Figure("points in PostgreSQL: one day by 5 min", day, "ms"))
+    report.add(Figure("points in PostgreSQL: 200 days by 5 min", join, "ms"))
+
+
+def _fill(store: BlockPointStore, clock: _Clock, twins: int) -> None:
+    chosen = random.Random(1)
+    values = [chosen.gauss(21, 2) for _ in range(twins)]
+    for at in range(_ROUNDS):
+        points = Points()
+        for twin in range(twins):
+            values[twin] += chosen.gauss(0, 0.05)
+            moment = clock.start + at * (_DAY // _ROUNDS) + chosen.randrange(400_000)
+            points.add(f"room-{twin}", "temperature", moment, round(values[twin], 2))
+        store.write(points)
+        while store.run_upkeep():
+            pass
+    clock.now += 3600
+    while store.run_upkeep():
+        pass
+
+
+def _choose(twins: int) -> list[SeriesKey]:
+    return [(f"room-{twin}", "temperature") for twin in range(0, twins, twins // 200)]
+
+
+def _ask(store: BlockPointStore, start: int, twins: int) -> tuple[float, float]:
+    """Return the milliseconds for a day of one twin, and of two hundred."""
+    window = Window(start, start + _DAY, 300_000_000)
+    one, many = [("room-77", "temperature")], _choose(twins)
+    day = _time(lambda: store.read_buckets(one, window, ("avg", "min", "max", "last")))
+    return day, _time(lambda: store.read_buckets(many, window, ("avg",)))
+
+
 async def _measure_queries(
-    store: FilePointStore, folder: Path, rooms: Sequence[str], start: int
+    store: BlockPointStore, folder: Path, rooms: Sequence[str], start: int
 ) -> tuple[float, float]:
     """Return the milliseconds of a query that counts buckets, and of one that returns them."""
     documents = SqliteGraphStore(SqliteSettings(directory=str(folder)), "default")

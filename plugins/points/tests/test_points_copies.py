@@ -19,6 +19,12 @@ from twinframe_points.settings import PointsSettings
 START = NOW // 86_400 * 86_400_000_000
 
 
+@pytest.fixture
+def storage() -> str:
+    """Backups are of files; those of a database are its own."""
+    return "sqlite"
+
+
 def fill(shelf: Shelf, count: int, value: float = 0.0) -> None:
     points = Points()
     for at in range(count):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.point_shelf import DAY, NOW, Shelf
+from tests.storages import choose
 from twinframe.storage.points import AGGREGATES, Points, PointValue, Window
 from twinframe_points.columns import build_columns, pack_columns, unpack_columns
 
@@ -118,11 +119,9 @@ def write(shelf: Shelf, points: list[tuple[tuple[str, str], int, PointValue]]) -
     shelf.store.write(columns)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(STEP, min_size=1, max_size=25))
-def test_points_equal_a_dictionary(steps: list[Any]) -> None:
+def play(steps: list[Any], storage: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        shelf, model = Shelf(Path(folder)), Model()
+        shelf, model = Shelf(Path(folder), storage=storage), Model()
         try:
             for step in steps:
                 match step:
@@ -141,6 +140,21 @@ def test_points_equal_a_dictionary(steps: list[Any]) -> None:
             assert list(shelf.store.verify()) == []
         finally:
             shelf.store.close()
+
+
+STEPS = st.lists(STEP, min_size=1, max_size=25)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_points_equal_a_dictionary(steps: list[Any]) -> None:
+    play(steps, "sqlite")
+
+
+@settings(max_examples=60 if choose() else 8, deadline=None)
+@given(STEPS)
+def test_points_in_a_database_equal_a_dictionary(steps: list[Any]) -> None:
+    play(steps, "postgres")
 
 
 @settings(max_examples=60, deadline=None)

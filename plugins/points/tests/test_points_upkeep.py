@@ -18,11 +18,10 @@ from tests.waiting import PATIENCE
 from twinframe.errors import LimitExceeded, StorageDamaged, StorageError, StorageFull
 from twinframe.storage.points import Points, Window
 from twinframe_points import compaction
+from twinframe_points.compaction import Overtaken
 from twinframe_points.keeper import Keeper
-from twinframe_points.retention import measure_used
 from twinframe_points.settings import PointsSettings
 from twinframe_points.store import FilePointStore
-from twinframe_points.transactions import Overtaken
 
 START = (NOW // 86_400 - 1) * DAY
 KEY = ("room-1", "temperature")
@@ -42,10 +41,11 @@ def read(shelf: Shelf, key: tuple[str, str] = KEY) -> list[tuple[int, Any]]:
 
 def list_kinds(shelf: Shelf) -> tuple[int, int]:
     """Return the rows of fresh points and the blocks."""
-    with shelf.store._reading() as connection:
-        return tuple(
-            connection.execute(f"SELECT count(*) FROM {table}").get for table in ("fresh", "block")
+    with shelf.store._tables.reading() as session:
+        fresh, blocks = (
+            session.read(f"SELECT count(*) FROM {table}")[0][0] for table in ("@fresh", "@block")
         )
+    return fresh, blocks
 
 
 def test_many_small_writes_become_few_rows_and_then_blocks(shelf: Shelf) -> None:
@@ -113,8 +113,8 @@ def test_two_stores_that_keep_up_the_same_file_lose_nothing(shelf: Shelf) -> Non
         other.close()
 
 
-def test_days_are_removed_by_age_and_by_bytes_and_others_stay(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, PointsSettings(keep_days=5, keep_bytes=0))
+def test_days_are_removed_by_age_and_by_bytes_and_others_stay(tmp_path: Path, storage: str) -> None:
+    shelf = Shelf(tmp_path, PointsSettings(keep_days=5, keep_bytes=0), storage)
     first = shelf.now // 86_400
     points = Points()
     for day in range(first - 9, first + 1):
@@ -138,8 +138,8 @@ def test_days_are_removed_by_age_and_by_bytes_and_others_stay(tmp_path: Path) ->
     shelf.store.close()
 
 
-def test_a_series_that_another_process_removed_gets_a_new_id(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, PointsSettings(keep_days=1))
+def test_a_series_that_another_process_removed_gets_a_new_id(tmp_path: Path, storage: str) -> None:
+    shelf = Shelf(tmp_path, PointsSettings(keep_days=1), storage)
     other = shelf.open()
     points = build([0])
     shelf.store.write(points)
@@ -175,14 +175,13 @@ def test_points_of_realistic_noise_take_at_most_four_bytes(shelf: Shelf) -> None
 
 
 def measure(shelf: Shelf) -> int:
-    with shelf.store._reading() as connection:
-        return measure_used(connection)
+    with shelf.store._tables.reading() as session:
+        return shelf.store.measure_used(session)
 
 
-def test_a_full_disk_refuses_the_write_and_keeps_what_is_there(shelf: Shelf) -> None:
-    shelf.store.write(build([0]))
-    assert shelf.store._writes is not None
-    connection = shelf.store._writes.connection
+def test_a_full_disk_refuses_the_write_and_keeps_what_is_there(file_shelf: Shelf) -> None:
+    file_shelf.store.write(build([0]))
+    connection = file_shelf.store._tables._writes[True].connection
     pages = connection.pragma("page_count")
     connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
     chosen = random.Random(1)
@@ -190,18 +189,18 @@ def test_a_full_disk_refuses_the_write_and_keeps_what_is_there(shelf: Shelf) -> 
     for at in range(30_000):
         large.add(f"x{at}", "t", START + at, chosen.random())
     with pytest.raises(StorageFull):
-        shelf.store.write(large)
-    assert shelf.store.list_paths("x1") == []
-    assert read(shelf) == [(START, 0.0)]
+        file_shelf.store.write(large)
+    assert file_shelf.store.list_paths("x1") == []
+    assert read(file_shelf) == [(START, 0.0)]
     connection.execute("PRAGMA max_page_count = 1000000").fetchall()
-    shelf.store.write(large)
-    assert len(shelf.store.read_points(("x7", "t"), 0, 2**60, 10)) == 1
+    file_shelf.store.write(large)
+    assert len(file_shelf.store.read_points(("x7", "t"), 0, 2**60, 10)) == 1
 
 
 def test_damaged_points_are_reported_as_such(shelf: Shelf) -> None:
     shelf.store.write(build(range(50)))
-    assert shelf.store._writes is not None
-    shelf.store._writes.connection.execute("UPDATE fresh SET body = x'0101'").fetchall()
+    with shelf.store._tables.writing() as session:
+        session.run("UPDATE @fresh SET body = ?", (b"\1\1",))
     with pytest.raises(StorageDamaged, match="damaged"):
         read(shelf)
 
@@ -229,6 +228,7 @@ import sys
 from pathlib import Path
 from twinframe.storage.points import Points
 from twinframe_points.settings import PointsSettings
+from twinframe_points.compaction import Overtaken
 from twinframe_points.store import FilePointStore
 
 now = [float(sys.argv[3])]
@@ -288,9 +288,9 @@ def _list_last(count: int) -> dict[int, float]:
 
 
 def test_a_lower_limit_of_bytes_removes_the_oldest_days_and_a_higher_one_nothing(
-    tmp_path: Path,
+    tmp_path: Path, storage: str
 ) -> None:
-    shelf = Shelf(tmp_path, PointsSettings(keep_bytes=10**9))
+    shelf = Shelf(tmp_path, PointsSettings(keep_bytes=10**9), storage)
     chosen = random.Random(4)
     for day in range(5):
         points = Points()
@@ -364,6 +364,19 @@ def test_closing_the_store_ends_the_process(tmp_path: Path) -> None:
     assert process is not None
     store.close()
     assert process.poll() is not None
+
+
+def test_the_longest_path_has_its_points(shelf: Shelf) -> None:
+    chosen, points = random.Random(5), Points()
+    paths = ["".join(chr(chosen.randrange(0x10000, 0x1F000)) for _ in range(1024)) for _ in "12"]
+    for value, path in enumerate(paths):
+        points.add("r", path, START, float(value))
+    shelf.store.write(points)
+    shelf.restart()
+    shelf.store.write(points)
+    for value, path in enumerate(paths):
+        assert read(shelf, ("r", path)) == [(START, float(value))]
+    assert list(shelf.store.list_paths("r")) == sorted(paths)
 
 
 def test_long_texts_are_bounded_while_they_are_read(shelf: Shelf) -> None:

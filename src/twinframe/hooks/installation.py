@@ -94,35 +94,34 @@ class Installation:
         history = self.settings.history
         if not history.telemetry:
             return None
-        plugin = self._load(POINT_STORE, history.store)
-        if store.beside is None:
+        found = self._build_points(self._load(POINT_STORE, history.store), store)
+        if found is None:
             raise ConfigurationError(
-                f"History__Telemetry needs a storage on this machine's disk, beside which points "
-                f"are kept; Storage__Provider={self.settings.storage.provider} has no directory."
+                "History__Telemetry needs a storage in whose database or directory points are "
+                f"kept; Storage__Provider={self.settings.storage.provider} has neither. "
+                "SQLite, Oxigraph with a directory and PostgreSQL have."
             )
-        return self._build_points(plugin, store.beside)
+        return found
 
     def find_point_store(self, store: GraphStore) -> PointStore | None:
         """Build the store of the points that the graph may have, also of those from before.
 
-        None where there can be none: no plugin of this name is installed, or no directory is there.
-        Raises as `build_point_store` does.
+        None where there can be none: no plugin of this name is installed, or it has no place for
+        them. Raises as `build_point_store` does.
         """
-        if self.settings.history.telemetry or store.beside is None:
+        if self.settings.history.telemetry:
             return self.build_point_store(store)
         try:
             plugin = self._load(POINT_STORE, self.settings.history.store)
         except PluginError:
             return None
-        return self._build_points(plugin, store.beside)
+        return self._build_points(plugin, store)
 
-    def _build_points(self, plugin: Plugin, directory: Path) -> PointStore:
-        return plugin.build(
-            "twinframe_point_store",
-            PointStore,  # type: ignore[type-abstract]  # only for isinstance
-            settings=self._read_section(plugin),
-            directory=directory,
-        )
+    def _build_points(self, plugin: Plugin, store: GraphStore) -> PointStore | None:
+        hook, section = "twinframe_point_store", self._read_section(plugin)
+        if plugin.call(hook, settings=section, store=store) is None:
+            return None
+        return plugin.build(hook, PointStore, settings=section, store=store)  # type: ignore[type-abstract]  # only for isinstance
 
     def build_triple_writer(self, graph: str = "") -> TripleWriter:
         """Build the writer of graphs as RDF, for any storage. Raises `PluginError`."""

@@ -8,7 +8,6 @@ import pluggy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from twinframe.access.permissions import PermissionProvider
     from twinframe.hooks.event_sinks.base import Sink
@@ -75,11 +74,12 @@ def twinframe_query_projection(
 
 
 @hookspec(firstresult=True)
-def twinframe_point_store(settings: Section, directory: Path) -> PointStore | None:
+def twinframe_point_store(settings: Section, store: GraphStore) -> PointStore | None:
     """The store of the points of one graph, which opens itself when it is first used.
 
-    `settings` is the plugin's section. `directory` is for durable files of this graph; it is
-    created when needed, and removed with the graph.
+    `settings` is the plugin's section. `store` is that of the graph, perhaps not open: points are
+    kept in tables of its database (`build_tables`) or in its directory for durable files
+    (`beside`). None: it has neither.
     """
 
 

@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 Patch = tuple[str, Callable[[Any], None]]
@@ -326,22 +326,31 @@ def retire_points_early(module: Any) -> None:
 def delete_fresh_first(module: Any) -> None:
     """Compaction deletes its sources, and makes blocks of what it has in memory."""
 
-    def drain(writes: Any, ranks: Any) -> None:
+    def drain(tables: Any, ranks: Any) -> None:
         rows = module._list_rows(ranks)
-        with writes.reading() as connection:
-            drained = module.merge_columns(module.read_fresh(connection, rows[0], rows[-1]))
-        with writes.transaction() as connection:
-            module._check_there(connection, rows)
-            module.delete_fresh(connection, rows)
+        with tables.reading() as session:
+            drained = module.merge_columns(module.read_fresh(session, rows[0], rows[-1]))
+        with tables.writing(durable=False) as session:
+            module._check_there(session, rows)
+            module.delete_fresh(session, rows)
         for group in module._split_groups(drained):
-            module._write_group(writes, [], group)
+            module._write_group(tables, [], group)
 
     module.drain_ranks = drain
 
 
 def read_in_many_states(module: Any) -> None:
     """A read of points has no transaction."""
-    module.PointsFile.reading = lambda self, connection: self.guarding()
+
+    @contextlib.contextmanager
+    def read(self: Any) -> Iterator[Any]:
+        connection = self.open()
+        try:
+            yield module._Session(connection)
+        finally:
+            connection.close(force=True)
+
+    module.PointsFile.reading = read
 
 
 def believe_lost_commits(module: Any) -> None:

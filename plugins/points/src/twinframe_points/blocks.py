@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import apsw
-
 from twinframe.storage.points import MICROSECONDS
+from twinframe.storage.tables import TableSession
 from twinframe_points.columns import Columns, pack_columns, unpack_columns
 
 DAY: Final = 86_400 * MICROSECONDS
@@ -16,23 +15,26 @@ DAY: Final = 86_400 * MICROSECONDS
 BLOCK_POINTS: Final = 1024
 """Points of a full block. PERF: of larger ones, a page has too few to be filled well."""
 
+_ROW_BYTES: Final = 100
+"""Of a block beside its points."""
 _POINT_BYTES: Final = 26
 """Of a point as columns: texts count as so many more."""
 
 _INSERT: Final = (
-    "INSERT INTO block (series, day, points, earliest, latest, body) VALUES (?, ?, ?, ?, ?, ?)"
+    "INSERT INTO @block (series, day, points, earliest, latest, body) VALUES (?, ?, ?, ?, ?, ?)"
 )
 _OF_DAY: Final = (
-    "SELECT id, points, earliest, latest FROM block WHERE series = ? AND day = ? ORDER BY id DESC"
+    "SELECT id, points, earliest, latest FROM @block WHERE series = ? AND day = ? ORDER BY id DESC"
 )
 _FIND: Final = (
-    "SELECT points, body FROM block WHERE series = ? AND day BETWEEN ? AND ? AND latest >= ? "
+    "SELECT points, body FROM @block WHERE series = ? AND day BETWEEN ? AND ? AND latest >= ? "
     "AND earliest < ? ORDER BY id"
 )
-_BODY: Final = "SELECT body FROM block WHERE id = ?"
-_DELETE: Final = "DELETE FROM block WHERE id = ?"
-_DAY_BEFORE: Final = "SELECT max(day) FROM block WHERE series = ? AND day <= ? AND earliest <= ?"
-_DAY_AFTER: Final = "SELECT min(day) FROM block WHERE series = ? AND day >= ? AND latest >= ?"
+_BODY: Final = "SELECT body FROM @block WHERE id = ?"
+_DELETE: Final = "DELETE FROM @block WHERE id = ? RETURNING length(body)"
+_NOTE_BYTES: Final = "UPDATE @meta SET value = value + ? WHERE key = 'bytes'"
+_DAY_BEFORE: Final = "SELECT max(day) FROM @block WHERE series = ? AND day <= ? AND earliest <= ?"
+_DAY_AFTER: Final = "SELECT min(day) FROM @block WHERE series = ? AND day >= ? AND latest >= ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +56,16 @@ class TooManyPoints(Exception):
 
 
 def find_blocks(
-    connection: apsw.Connection, ids: Sequence[int], start: int, end: int, most: int
+    session: TableSession, ids: Sequence[int], start: int, end: int, most: int
 ) -> Iterator[Columns]:
     """Yield the blocks that may have points of these series between two times.
 
     They are by series, and older ones first. Raises `TooManyPoints` beyond `most` points.
     """
     bounds = start // DAY, (end - 1) // DAY, start, end
-    for series in ids:
-        for points, body in connection.execute(_FIND, (series, *bounds)):
+    found = session.read_each(_FIND, ((series, *bounds) for series in ids))
+    for series, rows in zip(ids, found, strict=True):
+        for points, body in rows:
             most -= points
             if most < 0:
                 raise TooManyPoints
@@ -71,31 +74,35 @@ def find_blocks(
             yield columns
 
 
-def find_day_before(connection: apsw.Connection, series: int, moment: int) -> int | None:
-    """Return the last day up to `moment` of which the series may have points until then."""
-    found: int | None = connection.execute(_DAY_BEFORE, (series, moment // DAY, moment)).get
-    return found
+def find_days_before(
+    session: TableSession, ids: Sequence[int], moment: int
+) -> Iterator[int | None]:
+    """Yield the last day up to `moment` of which each series may have points until then."""
+    many = ((series, moment // DAY, moment) for series in ids)
+    return (found for ((found,),) in session.read_each(_DAY_BEFORE, many))
 
 
-def find_day_after(connection: apsw.Connection, series: int, moment: int) -> int | None:
+def find_day_after(session: TableSession, series: int, moment: int) -> int | None:
     """Return the first day from `moment` on of which the series has blocks."""
-    found: int | None = connection.execute(_DAY_AFTER, (series, moment // DAY, moment)).get
-    return found
+    ((found,),) = session.read(_DAY_AFTER, (series, moment // DAY, moment))
+    return None if found is None else int(found)
 
 
-def list_day_blocks(connection: apsw.Connection, series: int, day: int) -> list[BlockRow]:
+def list_day_blocks(session: TableSession, series: int, day: int) -> list[BlockRow]:
     """Return the blocks of a series and day, newest first."""
-    return [BlockRow(*row) for row in connection.execute(_OF_DAY, (series, day))]
+    return [BlockRow(*row) for row in session.read(_OF_DAY, (series, day))]
 
 
-def read_block(connection: apsw.Connection, block: int, series: int) -> Columns:
+def read_block(session: TableSession, block: int, series: int) -> Columns:
     """Return the points of a block."""
-    return unpack_columns(connection.execute(_BODY, (block,)).get, series)
+    ((body,),) = session.read(_BODY, (block,))
+    return unpack_columns(body, series)
 
 
-def insert_blocks(connection: apsw.Connection, rows: Sequence[NewBlock]) -> None:
+def insert_blocks(session: TableSession, rows: Sequence[NewBlock]) -> None:
     """Insert blocks, built by `build_blocks`."""
-    connection.executemany(_INSERT, rows).fetchall()
+    session.run_each(_INSERT, rows)
+    session.run(_NOTE_BYTES, (sum(len(row[-1]) + _ROW_BYTES for row in rows),))
 
 
 def build_blocks(columns: Columns) -> Iterator[NewBlock]:
@@ -107,7 +114,8 @@ def build_blocks(columns: Columns) -> Iterator[NewBlock]:
         yield series, day, len(part.times), earliest, latest, pack_columns(part)
 
 
-def delete_block(connection: apsw.Connection, block: int) -> bool:
-    """Delete a block; False if it is gone."""
-    connection.execute(_DELETE, (block,)).fetchall()
-    return connection.changes() == 1
+def delete_blocks(session: TableSession, blocks: Sequence[int]) -> bool:
+    """Delete blocks; False if one is gone."""
+    sizes = [rows[0][0] for rows in session.read_each(_DELETE, ((one,) for one in blocks)) if rows]
+    session.run(_NOTE_BYTES, (-sum(size + _ROW_BYTES for size in sizes),))
+    return len(sizes) == len(blocks)

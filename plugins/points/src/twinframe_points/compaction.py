@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
 
-import apsw
 import numpy as np
 
+from twinframe.storage.tables import Tables, TableSession
 from twinframe_points.blocks import (
     BLOCK_POINTS,
     DAY,
     NewBlock,
     build_blocks,
-    delete_block,
+    delete_blocks,
     insert_blocks,
     list_day_blocks,
     read_block,
@@ -29,7 +29,6 @@ from twinframe_points.fresh import (
     list_fresh,
     read_fresh,
 )
-from twinframe_points.transactions import Overtaken, Writes
 
 DRAIN_POINTS: Final = 500_000
 """Fresh points that are made blocks, and about the most that are in memory for it."""
@@ -45,7 +44,11 @@ _GROUP_SERIES: Final = 128
 _MERGED: Final = 16
 """Most blocks that are written anew for what is new of one series and day."""
 
-_COUNT_SERIES: Final = "SELECT count(*) FROM series"
+_COUNT_SERIES: Final = "SELECT count(*) FROM @series"
+
+
+class Overtaken(Exception):
+    """Another process changed what this one was about to replace; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +61,11 @@ class Rank:
     rows: tuple[FreshRow, ...]
 
 
-def list_ranks(connection: apsw.Connection) -> list[Rank]:
+def list_ranks(session: TableSession) -> list[Rank]:
     """Return all ranks, older ones first."""
     return [
         _build_rank(rank, tuple(rows))
-        for rank, rows in groupby(list_fresh(connection), lambda row: row.rank)
+        for rank, rows in groupby(list_fresh(session), lambda row: row.rank)
     ]
 
 
@@ -71,12 +74,13 @@ def _build_rank(rank: int, rows: tuple[FreshRow, ...]) -> Rank:
     return Rank(rank, made, points, rows)
 
 
-def find_drained(connection: apsw.Connection, ranks: Sequence[Rank], now: int) -> Sequence[Rank]:
+def find_drained(session: TableSession, ranks: Sequence[Rank], now: int) -> Sequence[Rank]:
     """Return the oldest ranks, if their points are to become blocks; else none."""
     points = sum(rank.points for rank in ranks)
     is_due = points >= DRAIN_POINTS or any(now - rank.made >= _DRAIN_SECONDS for rank in ranks)
     if not is_due and points >= _DRAIN_PER_SERIES:
-        is_due = points >= _DRAIN_PER_SERIES * connection.execute(_COUNT_SERIES).get
+        ((series,),) = session.read(_COUNT_SERIES)
+        is_due = points >= _DRAIN_PER_SERIES * series
     if not is_due:
         return ()
     found: list[Rank] = []
@@ -109,65 +113,64 @@ def find_joined(ranks: Sequence[Rank]) -> Sequence[Rank]:
     return found[::-1]
 
 
-def join_ranks(writes: Writes, ranks: Sequence[Rank]) -> None:
+def join_ranks(tables: Tables, ranks: Sequence[Rank]) -> None:
     """Make one rank of several that follow each other. Raises `Overtaken`."""
     rows = _list_rows(ranks)
-    with writes.reading() as connection:
-        merged = merge_columns(read_fresh(connection, rows[0], rows[-1]))
-    with writes.transaction() as connection:
-        _check_there(connection, rows)
-        delete_fresh(connection, rows)
-        insert_fresh(connection, merged, min(rank.made for rank in ranks), ranks[-1].rank)
+    with tables.reading() as session:
+        merged = merge_columns(read_fresh(session, rows[0], rows[-1]))
+    with tables.writing(durable=False) as session:
+        _check_there(session, rows)
+        delete_fresh(session, rows)
+        insert_fresh(session, merged, min(rank.made for rank in ranks), ranks[-1].rank)
 
 
-def drain_ranks(writes: Writes, ranks: Sequence[Rank]) -> None:
+def drain_ranks(tables: Tables, ranks: Sequence[Rank]) -> None:
     """Make blocks of the points of the oldest ranks, then delete these. Raises `Overtaken`.
 
     Meanwhile points may be there twice: as what is fresh overrides blocks, readers see no
     difference. Killed or overtaken, it leaves such a state, from which the next one goes on.
     """
     rows = _list_rows(ranks)
-    with writes.reading() as connection:
-        drained = merge_columns(read_fresh(connection, rows[0], rows[-1]))
+    with tables.reading() as session:
+        drained = merge_columns(read_fresh(session, rows[0], rows[-1]))
     if not len(drained.times):  # another process has drained them since they were listed
         raise Overtaken
     for group in _split_groups(drained):
-        _write_group(writes, rows, group)
-    with writes.transaction() as connection:
-        _check_there(connection, rows)
-        delete_fresh(connection, rows)
+        _write_group(tables, rows, group)
+    with tables.writing(durable=False) as session:
+        _check_there(session, rows)
+        delete_fresh(session, rows)
 
 
 def _list_rows(ranks: Sequence[Rank]) -> list[FreshRow]:
     return [row for rank in ranks for row in rank.rows]
 
 
-def _write_group(writes: Writes, sources: Sequence[FreshRow], group: Sequence[Columns]) -> None:
+def _write_group(tables: Tables, sources: Sequence[FreshRow], group: Sequence[Columns]) -> None:
     replaced: list[int] = []
     rows: list[NewBlock] = []
-    with writes.reading() as connection:
+    with tables.reading() as session:
         for part in group:
             merged = [part]
-            for block in _find_merged(connection, part):
+            for block in _find_merged(session, part):
                 replaced.append(block)
-                merged.insert(0, read_block(connection, block, int(part.series[0])))
+                merged.insert(0, read_block(session, block, int(part.series[0])))
             rows += build_blocks(merge_columns(merged))
-    with writes.transaction() as connection:
-        _check_there(connection, sources)
-        for block in replaced:
-            if not delete_block(connection, block):
-                raise Overtaken
-        insert_blocks(connection, rows)
+    with tables.writing(durable=False) as session:
+        _check_there(session, sources)
+        if not delete_blocks(session, replaced):
+            raise Overtaken
+        insert_blocks(session, rows)
 
 
-def _find_merged(connection: apsw.Connection, part: Columns) -> Iterator[int]:
+def _find_merged(session: TableSession, part: Columns) -> Iterator[int]:
     """Yield the blocks that are written anew with these points, newest first.
 
     They are the one that is not full, and those with points of the same time. NOTE: only one after
     another: an older block may not become newer than one that overrides it.
     """
     earliest, latest = int(part.times[0]), int(part.times[-1])
-    blocks = list_day_blocks(connection, int(part.series[0]), earliest // DAY)
+    blocks = list_day_blocks(session, int(part.series[0]), earliest // DAY)
     for block in blocks[:_MERGED]:
         is_apart = block.latest < earliest or block.earliest > latest
         if block.points >= BLOCK_POINTS and is_apart:
@@ -175,8 +178,8 @@ def _find_merged(connection: apsw.Connection, part: Columns) -> Iterator[int]:
         yield block.id
 
 
-def _check_there(connection: apsw.Connection, rows: Sequence[FreshRow]) -> None:
-    if not has_fresh(connection, rows):
+def _check_there(session: TableSession, rows: Sequence[FreshRow]) -> None:
+    if not has_fresh(session, rows):
         raise Overtaken
 
 

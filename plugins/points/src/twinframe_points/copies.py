@@ -11,8 +11,13 @@ import apsw
 from twinframe.errors import StorageDamaged
 from twinframe.runtime.files import rename_durably, sync
 from twinframe.storage.backups import check_seal, making_file, seal_backup
-from twinframe_points.file import VERSION, EngineError, build_error, make_private
-from twinframe_points.verifying import find_faults
+from twinframe_points.file import (
+    VERSION,
+    EngineError,
+    build_error,
+    find_copy_faults,
+    make_private,
+)
 
 _SHOWN: Final = 3
 
@@ -74,7 +79,7 @@ def _prepare(draft: Path, source: Path) -> None:
     try:
         version = connection.pragma("user_version")
         faults = (
-            find_faults(connection)
+            find_copy_faults(connection)
             if version == VERSION
             else [f"it is of version {version}, and this release reads version {VERSION}"]
         )

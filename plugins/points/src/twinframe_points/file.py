@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
 from twinframe.errors import StorageBusy, StorageDamaged, StorageError, StorageFull
 from twinframe.runtime.locks import hold_lock, try_acquire_lock
+from twinframe.storage.tables import Row, Tables, TableSession, rename_tables
 from twinframe.storage.writer_lock import WriterLock
 from twinframe_points.settings import PointsSettings
+from twinframe_points.verifying import MOST_FAULTS, find_faults
 
 EngineError: Final = (apsw.Error, UnicodeEncodeError)
 """What APSW raises for statements and their bindings."""
@@ -26,6 +29,7 @@ _PAGE_BYTES: Final = 32 * 1024
 _CACHE_KIB: Final = 8 * 1024
 _CHECKPOINT_PAGES: Final = 256
 _WAL_BYTES: Final = 16 * 1024 * 1024
+_SIZES: Final = ("page_size", "page_count", "freelist_count")
 
 _TABLES: Final = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -54,10 +58,65 @@ _TABLES: Final = (
 )
 
 
-class PointsFile:
-    """Opens connections to `<directory>/points.db`, which is created when it is first opened.
+class _Session(TableSession):
+    """A transaction of SQLite."""
 
-    Who has opened it holds a shared lock until `release`, so that it is only replaced when nobody
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Return all rows."""
+        return self._connection.execute(_name(statement), values).fetchall()
+
+    def read_each(self, statement: str, many: Iterable[Sequence[Any]]) -> Iterator[list[Row]]:
+        """Run it for each values."""
+        text = _name(statement)
+        for values in many:
+            yield self._connection.execute(text, values).fetchall()
+
+    def iterate(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        """Yield rows as SQLite finds them."""
+        yield from self._connection.execute(_name(statement), values)
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Return how many rows it changed."""
+        self._connection.execute(_name(statement), values).fetchall()
+        return self._connection.changes()
+
+    def run_each(self, statement: str, many: Iterable[Sequence[Any]]) -> None:
+        """Run it for each values."""
+        self._connection.executemany(_name(statement), many).fetchall()
+
+
+@cache
+def _name(statement: str) -> str:
+    return rename_tables(statement, lambda name: name)
+
+
+class _Writes:
+    """A connection that writes, with the lock that writers of all processes take in turn."""
+
+    def __init__(self, file: PointsFile, *, durable: bool) -> None:
+        """Open the file. Raises `StorageError`."""
+        # PERF: a lost transaction of upkeep is made again, so it need not be synced; a later one of
+        # a writer is synced with all before it.
+        self.connection = file.open(synchronous="FULL" if durable else "NORMAL")
+        try:
+            self.lock = file.open_lock()
+        except BaseException:
+            self.connection.close(force=True)
+            raise
+
+    def close(self) -> None:
+        """Close the connection and the lock."""
+        self.connection.close(force=True)
+        self.lock.close()
+
+
+class PointsFile(Tables):
+    """The tables in `<directory>/points.db`, which is created when it is first opened.
+
+    Who has opened it holds a shared lock until `close`, so that it is only replaced when nobody
     has it open.
     """
 
@@ -67,7 +126,13 @@ class PointsFile:
         self._settings = settings
         self._use_path = self.path.with_suffix(".use.lock")
         self._use: int | None = None
-        self._sharing = threading.Lock()
+        self._sharing, self._pooling = threading.Lock(), threading.Lock()
+        self._writes: dict[bool, _Writes] = {}
+        self._readers: list[apsw.Connection] = []
+
+    def exists(self) -> bool:
+        """Return whether the file is there: a graph without points has none."""
+        return self.path.exists()
 
     def open(self, *, synchronous: str = "FULL") -> apsw.Connection:
         """Open a connection for one thread at a time. Raises `StorageError`."""
@@ -108,8 +173,12 @@ class PointsFile:
         except OSError as error:
             raise StorageError(f"{self.path} cannot be locked: {error.strerror}.") from error
 
-    def release(self) -> None:
-        """Let others replace the file. No connection is open."""
+    def close(self) -> None:
+        """Close all connections, and let others replace the file."""
+        while self._writes:
+            self._writes.popitem()[1].close()
+        while self._readers:
+            self._readers.pop().close(force=True)
         with self._sharing:
             if self._use is not None:
                 os.close(self._use)
@@ -128,12 +197,16 @@ class PointsFile:
             yield
 
     @contextmanager
-    def writing(self, connection: apsw.Connection, lock: WriterLock) -> Iterator[None]:
-        """Commit what is done inside, or undo it. Raises `StorageError`."""
-        with lock.hold(self._settings.busy_timeout), self.guarding():
+    def writing(self, *, durable: bool = True) -> Iterator[TableSession]:
+        """Commit what is done inside, or undo it, while no other process writes."""
+        writes = self._writes.get(durable)
+        if writes is None:
+            writes = self._writes[durable] = _Writes(self, durable=durable)
+        connection = writes.connection
+        with writes.lock.hold(self._settings.busy_timeout), self._guarding():
             connection.execute("BEGIN IMMEDIATE").fetchall()
             try:
-                yield
+                yield _Session(connection)
                 connection.execute("COMMIT").fetchall()
             except BaseException:
                 with suppress(apsw.Error):  # some errors have undone it already
@@ -141,23 +214,44 @@ class PointsFile:
                 raise
 
     @contextmanager
-    def reading(self, connection: apsw.Connection) -> Iterator[None]:
-        """See one state inside. Raises `StorageError`."""
-        with self.guarding():
-            connection.execute("BEGIN").fetchall()
-            try:
-                yield
-            finally:
-                with suppress(apsw.Error):
-                    connection.execute("ROLLBACK").fetchall()
+    def reading(self) -> Iterator[TableSession]:
+        """See one state inside, on a connection that no other thread uses meanwhile."""
+        with self._pooling:
+            connection = self._readers.pop() if self._readers else None
+        connection = connection or self.open()
+        try:
+            with self._guarding():
+                connection.execute("BEGIN").fetchall()
+                try:
+                    yield _Session(connection)
+                finally:
+                    with suppress(apsw.Error):
+                        connection.execute("ROLLBACK").fetchall()
+        except BaseException:
+            connection.close(force=True)
+            raise
+        with self._pooling:
+            self._readers.append(connection)
 
     @contextmanager
-    def guarding(self) -> Iterator[None]:
+    def _guarding(self) -> Iterator[None]:
         """Raise errors of SQLite as those of the service."""
         try:
             yield
         except EngineError as error:
             raise build_error(error, self.path) from error
+
+    def measure_used(self) -> int:
+        """Return the bytes of pages that are in use."""
+        with self.reading() as session:
+            sizes = [session.read(f"PRAGMA {name}")[0][0] for name in _SIZES]
+        page, pages, free = sizes
+        return int(page * (pages - free))
+
+    def find_faults(self) -> list[str]:
+        """Return what is wrong with the file, its pages first; nothing where it is sound."""
+        with self.reading() as session:
+            return _find_faults(session)
 
     def measure(self) -> int:
         """Return the bytes that the file and its log have on disk."""
@@ -204,6 +298,17 @@ class PointsFile:
             with suppress(apsw.Error):
                 connection.execute("ROLLBACK").fetchall()
             raise
+
+
+def find_copy_faults(connection: apsw.Connection) -> list[str]:
+    """Return what is wrong with a copy of a file, its pages first."""
+    return _find_faults(_Session(connection))
+
+
+def _find_faults(session: TableSession) -> list[str]:
+    pages = session.read(f"PRAGMA integrity_check({MOST_FAULTS})")
+    found = [f"points: {text}" for (text,) in pages if text != "ok"]
+    return found or find_faults(session)
 
 
 def make_private(path: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import time
 
 from twinframe import hookimpl
 from twinframe.settings import Section
+from twinframe.storage.base import GraphStore
 from twinframe.storage.points import PointStore
+from twinframe_points.database import PREFIX, STATEMENTS, VERSION
 from twinframe_points.keeper import Keeper
 from twinframe_points.settings import PointsSettings
-from twinframe_points.store import FilePointStore
+from twinframe_points.store import DatabasePointStore, FilePointStore
 
 
 @hookimpl
@@ -19,9 +21,14 @@ def twinframe_settings() -> type[Section]:
 
 
 @hookimpl
-def twinframe_point_store(settings: Section, directory: Path) -> PointStore:
-    """The points of the graph whose durable files are in `directory`."""
+def twinframe_point_store(settings: Section, store: GraphStore) -> PointStore | None:
+    """The points of a graph: in its database, or in a file in its directory."""
     if not isinstance(settings, PointsSettings):
         raise TypeError(f"the settings are of {type(settings).__name__}, not PointsSettings")
-    keeper = Keeper(directory, settings.model_dump_json())
-    return FilePointStore(directory, settings, keeper=keeper)
+    tables = store.build_tables(PREFIX, VERSION, STATEMENTS)
+    if tables is not None:
+        return DatabasePointStore(tables, settings, time.time)
+    if store.beside is None:
+        return None
+    keeper = Keeper(store.beside, settings.model_dump_json())
+    return FilePointStore(store.beside, settings, keeper=keeper)

@@ -6,20 +6,20 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import apsw
 import numpy as np
 
 from twinframe.storage.points import BEGINNING, PointValue, SeriesKey
+from twinframe.storage.tables import TableSession
 from twinframe_points.blocks import (
     DAY,
     TooManyPoints,
     find_blocks,
     find_day_after,
-    find_day_before,
+    find_days_before,
 )
 from twinframe_points.columns import Columns, merge_columns
 from twinframe_points.fresh import find_fresh
-from twinframe_points.names import find_id
+from twinframe_points.names import find_ids
 
 MOST_POINTS: Final = 2_000_000
 """Points of blocks that are in memory at once, unless that many fall into `_SHORTEST`."""
@@ -30,18 +30,18 @@ _GROUP_POINTS: Final = 16_384
 Point = tuple[int, PointValue]
 
 
-def find_ids(connection: apsw.Connection, keys: Sequence[SeriesKey]) -> dict[int, list[int]]:
+def find_positions(session: TableSession, keys: Sequence[SeriesKey]) -> dict[int, list[int]]:
     """Return the positions in `keys` of each series, by its id in order."""
     found: dict[int, list[int]] = {}
+    known = find_ids(session, list(dict.fromkeys(keys)))
     for position, key in enumerate(keys):
-        series = find_id(connection, key)
-        if series is not None:
-            found.setdefault(series, []).append(position)
+        if key in known:
+            found.setdefault(known[key], []).append(position)
     return dict(sorted(found.items()))
 
 
 def read_pieces(
-    connection: apsw.Connection, ids: Sequence[int], start: int, end: int
+    session: TableSession, ids: Sequence[int], start: int, end: int
 ) -> Iterator[Columns]:
     """Yield the points of these series, whose ids are in order, from `start` until before `end`.
 
@@ -51,13 +51,13 @@ def read_pieces(
     if not ids or start >= end:
         return
     try:
-        blocks, fresh = _read_parts(connection, ids, start, end)
+        blocks, fresh = _read_parts(session, ids, start, end)
     except TooManyPoints:
         middle = (start + end) // 2
         if end - start > DAY:  # whole days, so that a block is read once
             middle = min(max(middle // DAY * DAY, start + 1), end - 1)
-        yield from read_pieces(connection, ids, start, middle)
-        yield from read_pieces(connection, ids, middle, end)
+        yield from read_pieces(session, ids, start, middle)
+        yield from read_pieces(session, ids, middle, end)
         return
     if fresh:
         yield merge_columns([*blocks, *fresh])  # what is fresh is newer than any block
@@ -67,12 +67,12 @@ def read_pieces(
 
 
 def _read_parts(
-    connection: apsw.Connection, ids: Sequence[int], start: int, end: int
+    session: TableSession, ids: Sequence[int], start: int, end: int
 ) -> tuple[list[Columns], list[Columns]]:
     """Return the blocks of some series, and what is fresh of them."""
-    fresh = [_cut(part, start, end) for part in find_fresh(connection, ids, start, end)]
+    fresh = [_cut(part, start, end) for part in find_fresh(session, ids, start, end)]
     most = MOST_POINTS if end - start > _SHORTEST else sys.maxsize
-    blocks = [_cut(block, start, end) for block in find_blocks(connection, ids, start, end, most)]
+    blocks = [_cut(block, start, end) for block in find_blocks(session, ids, start, end, most)]
     return [one for one in blocks if len(one.times)], [one for one in fresh if len(one.times)]
 
 
@@ -91,7 +91,7 @@ def _group_blocks(blocks: Sequence[Columns]) -> Iterator[list[Columns]]:
 
 
 def read_first(
-    connection: apsw.Connection,
+    session: TableSession,
     series: int,
     start: int,
     end: int,
@@ -104,10 +104,10 @@ def read_first(
     """
     found: list[Point] = []
     while start < end and len(found) < limit:
-        day = find_day_after(connection, series, start)
+        day = find_day_after(session, series, start)
         # Between the days that have blocks there may be fresh points only.
         until = end if day is None else min((day + 1) * DAY, end)
-        for piece in read_pieces(connection, [series], start, until):
+        for piece in read_pieces(session, [series], start, until):
             rows = np.arange(min(limit - len(found), len(piece.times)))
             some = _build_points(piece, rows)
             if room is not None and piece.texts:
@@ -122,31 +122,27 @@ def read_first(
     return found
 
 
-def read_latest(
-    connection: apsw.Connection, ids: Sequence[int], moment: int
-) -> Iterator[tuple[int, Point]]:
-    """Yield the last point of each of these series, whose ids are in order, up to `moment`."""
-    parts = find_fresh(connection, ids, BEGINNING, moment + 1) if ids else ()
+def read_latest(session: TableSession, ids: Sequence[int], moment: int) -> dict[int, Point]:
+    """Return the last point up to `moment` of those of these series, in order, that have one."""
+    parts = find_fresh(session, ids, BEGINNING, moment + 1) if ids else ()
     fresh = merge_columns([_cut(part, BEGINNING, moment + 1) for part in parts])
     ends = np.searchsorted(fresh.series, ids, "right").tolist()
-    for series, end in zip(ids, ends, strict=True):
+    found: dict[int, Point] = {}
+    of_days: dict[int, list[int]] = {}
+    days = find_days_before(session, ids, moment)
+    for series, end, day in zip(ids, ends, days, strict=True):
         is_fresh = end > 0 and int(fresh.series[end - 1]) == series
-        day = find_day_before(connection, series, moment)
         if is_fresh and (day is None or int(fresh.times[end - 1]) // DAY > day):
-            yield series, _build_points(fresh, np.array([end - 1]))[0]
-        elif (found := _read_day_latest(connection, series, day, moment)) is not None:
-            yield series, found
-
-
-def _read_day_latest(
-    connection: apsw.Connection, series: int, day: int | None, moment: int
-) -> Point | None:
-    if day is None:
-        return None
-    found = None
-    for piece in read_pieces(connection, [series], day * DAY, min(moment + 1, (day + 1) * DAY)):
-        if len(piece.times):
-            found = _build_points(piece, np.array([len(piece.times) - 1]))[0]
+            found[series] = _build_points(fresh, np.array([end - 1]))[0]
+        elif day is not None:
+            of_days.setdefault(day, []).append(series)
+    for day, some in of_days.items():
+        end = min(moment + 1, (day + 1) * DAY)
+        for piece in read_pieces(session, some, day * DAY, end):
+            ends = np.searchsorted(piece.series, some, "right").tolist()
+            for series, last in zip(some, ends, strict=True):
+                if last > 0 and int(piece.series[last - 1]) == series:
+                    found[series] = _build_points(piece, np.array([last - 1]))[0]
     return found
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-import apsw
 import numpy as np
 
 from twinframe.storage.points import PointValue, SeriesPart
+from twinframe.storage.tables import TableSession
 from twinframe_points.blocks import BLOCK_POINTS, DAY
 from twinframe_points.columns import Columns
 from twinframe_points.reading import read_pieces
@@ -16,39 +16,40 @@ from twinframe_points.reading import read_pieces
 _GROUP_POINTS: Final = 500_000
 _GROUP_SERIES: Final = 512
 
-_SERIES: Final = "SELECT id, twin, path FROM series ORDER BY twin, path"
-_OF_SERIES: Final = "SELECT count(*), min(day), max(day) FROM block WHERE series = ?"
-_FRESH: Final = "SELECT min(earliest), max(latest) FROM fresh"
+_SERIES: Final = "SELECT id, twin, path FROM @series ORDER BY twin, path"
+_OF_SERIES: Final = "SELECT count(*), min(day), max(day) FROM @block WHERE series = ?"
+_FRESH: Final = "SELECT min(earliest), max(latest) FROM @fresh"
 
 Named = tuple[int, str, str]
 """The id of a series, its twin and its path."""
 
 
-def walk_parts(connection: apsw.Connection, most: int) -> Iterator[SeriesPart]:
+def walk_parts(session: TableSession, most: int) -> Iterator[SeriesPart]:
     """Yield all points by twin, path and time, `most` at once, fewer at the end of a series."""
-    earliest, latest = connection.execute(_FRESH).get
+    ((earliest, latest),) = session.read(_FRESH)
     bounds = [] if earliest is None else [earliest, latest]
     group: list[Named] = []
     points = 0
-    for named in connection.execute(_SERIES):
-        count, first, last = connection.execute(_OF_SERIES, named[:1]).get
+    for series, twin, path in session.iterate(_SERIES):
+        named = series, twin, path
+        ((count, first, last),) = session.read(_OF_SERIES, (series,))
         if group and (points + count * BLOCK_POINTS > _GROUP_POINTS or len(group) >= _GROUP_SERIES):
-            yield from _walk_group(connection, group, bounds, most)
+            yield from _walk_group(session, group, bounds, most)
             group, points = [], 0
             bounds = [] if earliest is None else [earliest, latest]
         group.append(named)
         points += count * BLOCK_POINTS
         bounds += [] if first is None else [first * DAY, (last + 1) * DAY - 1]
-    yield from _walk_group(connection, group, bounds, most)
+    yield from _walk_group(session, group, bounds, most)
 
 
 def _walk_group(
-    connection: apsw.Connection, group: Sequence[Named], bounds: Sequence[int], most: int
+    session: TableSession, group: Sequence[Named], bounds: Sequence[int], most: int
 ) -> Iterator[SeriesPart]:
     if not group or not bounds:
         return
     ids = sorted(series for series, _, _ in group)
-    pieces = read_pieces(connection, ids, min(bounds), max(bounds) + 1)
+    pieces = read_pieces(session, ids, min(bounds), max(bounds) + 1)
     if len(group) == 1:  # it may have any number of points
         yield from _cut(group[0], pieces, most)
         return

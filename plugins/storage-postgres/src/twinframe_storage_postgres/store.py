@@ -15,6 +15,7 @@ from psycopg import errors as pg
 from twinframe.errors import ConfigurationError, StorageError, StorageUnanswered, TwinframeError
 from twinframe.runtime.backoff import Backoff
 from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, WriteFunction
+from twinframe.storage.tables import Tables
 from twinframe_storage_postgres.commit import Outcomes, TransactionFailed, run_batch
 from twinframe_storage_postgres.compiler.abilities import NOTHING, RECURSION, Abilities
 from twinframe_storage_postgres.connections import (
@@ -41,6 +42,7 @@ from twinframe_storage_postgres.session import PostgresReads, PostgresSession
 from twinframe_storage_postgres.settings import PostgresSettings
 from twinframe_storage_postgres.standbys import Standbys
 from twinframe_storage_postgres.statements import qualify
+from twinframe_storage_postgres.tables import PostgresTables
 from twinframe_storage_postgres.transaction import PostgresTransaction
 from twinframe_storage_postgres.verify import verify_graph
 
@@ -140,6 +142,10 @@ class PostgresGraphStore(GraphStore):
     def verify(self) -> Sequence[str]:
         """Check the closure, the ends of relationships, the counts and the documents."""
         return verify_graph(self.session())
+
+    def build_tables(self, prefix: str, version: int, statements: Sequence[str]) -> Tables:
+        """Tables in the schema of the graph."""
+        return PostgresTables(self.settings, self.schema, prefix, version, statements)
 
     def remove(self, timeout: float) -> None:
         """Remove the schema, once nobody reads or writes it.

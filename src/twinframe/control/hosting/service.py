@@ -262,7 +262,9 @@ class LocalGraphHost:
             twins = await self._count_twins(store)
             size = await asyncio.to_thread(self._measure, store)
             points = self._installation.find_point_store(store)
-            size += points.measure() if points is not None else 0
+            if points is not None:
+                size += await asyncio.to_thread(points.measure)
+                points.close()
         finally:
             await asyncio.to_thread(store.close)
         directory = self._catalog.build_directory(name.resource_id, name.incarnation)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.storages import require
-from tests.unit.graph.conftest import World, build_rdf, build_sqlite
+from tests.unit.graph.conftest import World, build_postgres, build_rdf, build_sqlite
 from tests.unit.graph.transfer.test_importing import File
 from twinframe.errors import TwinframeError
 from twinframe.graph.context.model_cache import ModelCache
@@ -45,7 +45,9 @@ def open_store(kind: str) -> Iterator[GraphStore]:
     require(kind)
     with TemporaryDirectory() as folder:
         store: GraphStore = MemoryStore()
-        if kind != "memory":
+        if kind == "postgres":
+            store = build_postgres(Path(folder))
+        elif kind != "memory":
             store = build_sqlite(Path(folder)) if kind == "sqlite" else build_rdf(kind, None)
         with opening(store):
             yield store

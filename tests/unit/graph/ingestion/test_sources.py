@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.point_shelf import open_points
 from tests.unit.graph.inline_runner import InlineRunner
 from tests.waiting import PATIENCE
 from twinframe.errors import StorageBusy, StorageError
@@ -35,7 +36,6 @@ from twinframe.settings import Settings
 from twinframe.storage.points import Points
 from twinframe.testing.factories import ROOM
 from twinframe_points.settings import PointsSettings
-from twinframe_points.store import FilePointStore
 
 MAPPINGS = [
     {"topic": "points/{twin}", "time": "payload.at", "points": {"motion": "payload.v"}},
@@ -98,7 +98,7 @@ class Intake:
 
     def __init__(self, world: Any, directory: Path) -> None:
         self.world = world
-        self.points = FilePointStore(directory, PointsSettings(), lambda: world.now / 1e9)
+        self.points = open_points(world.store, directory, PointsSettings(), lambda: world.now / 1e9)
         self.settings = Settings.model_validate(
             {
                 "history": {"telemetry": ("all",)},

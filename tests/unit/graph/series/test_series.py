@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.point_shelf import open_points
 from tests.unit.graph.inline_runner import InlineRunner
 from twinframe.errors import (
     ComponentNotFound,
@@ -30,7 +31,6 @@ from twinframe.settings import Settings
 from twinframe.storage.points import Window
 from twinframe.testing.factories import ROOM
 from twinframe_points.settings import PointsSettings
-from twinframe_points.store import FilePointStore
 
 FROM = "2024-01-31T00:00:00Z"
 
@@ -40,7 +40,7 @@ class Kept:
 
     def __init__(self, world: Any, directory: Path, models: tuple[str, ...]) -> None:
         self.world = world
-        self.store = FilePointStore(directory, PointsSettings(), lambda: world.now / 1e9)
+        self.store = open_points(world.store, directory, PointsSettings(), lambda: world.now / 1e9)
         self.settings = Settings.model_validate({"history": {"telemetry": models}})
         self.graph = Graph(
             InlineRunner(world.store), self.settings, clock=world.read_clock, points=self.store

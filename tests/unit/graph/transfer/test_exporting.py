@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.graph.conftest import World, build_rdf, build_sqlite
+from tests.unit.graph.conftest import World, build_postgres, build_rdf, build_sqlite
 from tests.unit.graph.transfer.test_importing import File, export, run
 from tests.waiting import join, start
 from twinframe.graph.transfer.exporting import order_models
@@ -64,6 +64,8 @@ def build_store(name: str, place: Path) -> GraphStore:
         store: GraphStore = MemoryStore()
     elif name == "sqlite":
         store = build_sqlite(place)
+    elif name == "postgres":
+        store = build_postgres(place)
     else:
         store = build_rdf(name, None)
     store.open()
@@ -118,7 +120,14 @@ def fill(world: World) -> None:
     world.do(world.graph.models.delete_model(FLOOR))
 
 
-@pytest.mark.parametrize("names", [("sqlite", "oxigraph"), ("rdflib", "memory", "sqlite")])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("sqlite", "oxigraph"),
+        ("rdflib", "memory", "sqlite"),
+        ("postgres", "rdflib", "postgres", "sqlite", "postgres"),
+    ],
+)
 def test_a_graph_moves_between_storages_and_back_with_each_byte(
     world: World, tmp_path: Path, names: tuple[str, ...]
 ) -> None:
@@ -278,7 +287,7 @@ _EDGE = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("name", ["sqlite", "oxigraph"])
+@pytest.mark.parametrize("name", ["sqlite", "oxigraph", "postgres"])
 @settings(max_examples=12, deadline=None)
 @given(
     bags=st.dictionaries(_ID, st.tuples(_BAG, _EDGE), min_size=1, max_size=4),

@@ -16,6 +16,7 @@ from twinframe.graph.graph import Graph
 from twinframe.graph.transfer.progress import Finding, Progress
 from twinframe.settings import Settings
 from twinframe.settings.history import HistorySettings
+from twinframe.storage.base import GraphStore
 from twinframe.storage.points import Points
 from twinframe.testing.factories import ROOM, SENSOR, build_building_interfaces
 from twinframe_points.settings import PointsSettings
@@ -47,8 +48,10 @@ class Moving:
 
 
 @pytest.fixture
-def shelves(tmp_path: Path) -> Any:
-    made = [Shelf(tmp_path / name, PointsSettings(keep_days=0)) for name in ("one", "other")]
+def shelves(tmp_path: Path, store: GraphStore) -> Any:
+    storage = "sqlite" if store.build_tables("", 0, ()) is None else "postgres"
+    settings = PointsSettings(keep_days=0)
+    made = [Shelf(tmp_path / name, settings, storage) for name in ("one", "other")]
     yield made
     for shelf in made:
         shelf.store.close()
