@@ -101,7 +101,7 @@ test-rdf: setup
 	@TWINFRAME_STORAGES=oxigraph $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph $(ARGS)
 
 test-postgres: setup
-	@TWINFRAME_STORAGES=postgres $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph tests/postgres plugins/storage-postgres $(ARGS)
+	@TWINFRAME_STORAGES=postgres $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph tests/postgres plugins/storage-postgres plugins/points $(ARGS)
 
 test-import: setup
 	@TWINFRAME_IMPORT_TWINS=300000 TWINFRAME_IMPORT_KILLS=3 $(BIN)/python -m pytest -q tests/e2e/test_jobs.py -k killed --timeout 900 $(ARGS)

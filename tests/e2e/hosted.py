@@ -63,7 +63,10 @@ class Provisioner:
             await self.host.create(graph)
             return await self.host.publish(graph)
 
-        return asyncio.run(run())
+        try:
+            return asyncio.run(run())
+        finally:
+            self.host.close()
 
     def take_down(self, graph: HostedGraph) -> None:
         """Unpublish and remove."""
@@ -72,4 +75,7 @@ class Provisioner:
             await self.host.unpublish(graph.name, graph.fence)
             await self.host.remove(graph.name, graph.fence)
 
-        asyncio.run(run())
+        try:
+            asyncio.run(run())
+        finally:
+            self.host.close()

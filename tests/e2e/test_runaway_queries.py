@@ -13,7 +13,9 @@ from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.storages import SERVED
 
 RUNAWAYS = {
-    "the store": "MATCH (a), (b), (c), (d), (e), (f) WHERE a.value + b.value < -1 RETURN count(*)",
+    # NOTE: no condition can be decided before the last of the joins.
+    "the store": "MATCH (a), (b), (c), (d), (e), (f) "
+    "WHERE a.value + b.value + c.value + d.value + e.value + f.value < -1 RETURN count(*)",
     "the evaluator": "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y "
     "WITH x, y WHERE sin(x) + y < -9 RETURN count(*)",
 }

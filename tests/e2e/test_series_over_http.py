@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -184,6 +185,14 @@ def check_restore(server: Server, environment: dict[str, str]) -> None:
     wire.close()
 
 
+def wait_until_served(wire: Wire, place: str) -> None:
+    """Wait until the worker has seen the graph in the catalog: over a database, for its notice."""
+    end = time.monotonic() + PATIENCE
+    while wire.call("GET", f"{place}/models")[0] == 404:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def count_stores(folder: Path) -> int:
     """Count the graphs that have points."""
     if not IN_DATABASE:
@@ -200,6 +209,7 @@ def test_points_of_a_hosted_graph_are_its_own_and_go_with_it(tmp_path: Path) -> 
             provisioner.bring_up(build_hosted(name))
             wire = Wire(server.port)
             place = f"/graphs/{name}"
+            wait_until_served(wire, place)
             models = build_building_interfaces()
             must(wire.call("POST", f"{place}/models", models), 201)
             must(wire.call("PUT", f"{place}/digitaltwins/a", build_twin_document(ROOM)))
@@ -209,6 +219,7 @@ def test_points_of_a_hosted_graph_are_its_own_and_go_with_it(tmp_path: Path) -> 
             wire.close()
         wire = Wire(server.port)
         for name in ("left", "right"):
+            wait_until_served(wire, f"/graphs/{name}")
             path = f"/graphs/{name}/digitaltwins/a/series/motion?from={FROM}"
             assert must(wire.call("GET", path))["value"] == [{"time": FROM, "value": name}]
         wire.close()
