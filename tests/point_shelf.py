@@ -10,6 +10,7 @@ import psycopg
 from tests.postgres.server import build_prefix, share_server
 from tests.storages import require
 from twinframe.storage.base import GraphStore
+from twinframe.storage.tables import TableKeeper
 from twinframe_points.database import PREFIX, STATEMENTS, VERSION
 from twinframe_points.settings import PointsSettings
 from twinframe_points.store import BlockPointStore, DatabasePointStore, FilePointStore
@@ -38,10 +39,9 @@ def open_points(
     store: GraphStore, place: Path, settings: PointsSettings, clock: Callable[[], float]
 ) -> BlockPointStore:
     """Open the points of a graph: in its database if it has one, else in a file."""
-    tables = store.build_tables(PREFIX, VERSION, STATEMENTS)
-    if tables is None:
+    if not isinstance(store, TableKeeper):
         return FilePointStore(place, settings, clock)
-    return DatabasePointStore(tables, settings, clock)
+    return DatabasePointStore(store.build_tables(PREFIX, VERSION, STATEMENTS), settings, clock)
 
 
 class Shelf:

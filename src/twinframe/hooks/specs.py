@@ -78,7 +78,7 @@ def twinframe_point_store(settings: Section, store: GraphStore) -> PointStore | 
     """The store of the points of one graph, which opens itself when it is first used.
 
     `settings` is the plugin's section. `store` is that of the graph, perhaps not open: points are
-    kept in tables of its database (`build_tables`) or in its directory for durable files
+    kept in tables of its database (`TableKeeper`) or in its directory for durable files
     (`beside`). None: it has neither.
     """
 

@@ -21,7 +21,6 @@ import orjson
 from twinframe.query.engine import CannotRun
 from twinframe.query.reader import GraphReader
 from twinframe.runtime.memory import MemoryAccount
-from twinframe.storage.tables import Tables
 
 T = TypeVar("T")
 
@@ -686,16 +685,6 @@ class GraphStore(ABC):
         fails, every outcome has that error. A store may split them into several commits, in order,
         if they are too large for one; each outcome is then that of its own commit.
         """
-
-    def build_tables(self, prefix: str, version: int, statements: Sequence[str]) -> Tables | None:
-        """Build tables of a plugin in the graph's database, without a connection.
-
-        Their names begin with `prefix`. `statements` create those of that `version`: among them is
-        `@meta` with the columns `key` and `value`, and a row `version`. They are removed with the
-        graph. None: the store has no database for them.
-        """
-        del prefix, version, statements
-        return None
 
     @abstractmethod
     def verify(self) -> Sequence[str]:

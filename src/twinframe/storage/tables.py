@@ -79,3 +79,16 @@ class Tables(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release everything. No call is running."""
+
+
+class TableKeeper(ABC):
+    """A graph store in whose database plugins may keep tables."""
+
+    @abstractmethod
+    def build_tables(self, prefix: str, version: int, statements: Sequence[str]) -> Tables:
+        """Build tables beside those of the graph, without a connection.
+
+        Their names begin with `prefix`. `statements` create those of that `version`: among them is
+        `@meta` with the columns `key` and `value`, and a row `version`. They are removed with the
+        graph.
+        """

@@ -8,6 +8,7 @@ from twinframe import hookimpl
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore
 from twinframe.storage.points import PointStore
+from twinframe.storage.tables import TableKeeper
 from twinframe_points.database import PREFIX, STATEMENTS, VERSION
 from twinframe_points.keeper import Keeper
 from twinframe_points.settings import PointsSettings
@@ -25,8 +26,8 @@ def twinframe_point_store(settings: Section, store: GraphStore) -> PointStore | 
     """The points of a graph: in its database, or in a file in its directory."""
     if not isinstance(settings, PointsSettings):
         raise TypeError(f"the settings are of {type(settings).__name__}, not PointsSettings")
-    tables = store.build_tables(PREFIX, VERSION, STATEMENTS)
-    if tables is not None:
+    if isinstance(store, TableKeeper):
+        tables = store.build_tables(PREFIX, VERSION, STATEMENTS)
         return DatabasePointStore(tables, settings, time.time)
     if store.beside is None:
         return None

@@ -15,7 +15,7 @@ from psycopg import errors as pg
 from twinframe.errors import ConfigurationError, StorageError, StorageUnanswered, TwinframeError
 from twinframe.runtime.backoff import Backoff
 from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, WriteFunction
-from twinframe.storage.tables import Tables
+from twinframe.storage.tables import TableKeeper, Tables
 from twinframe_storage_postgres.commit import Outcomes, TransactionFailed, run_batch
 from twinframe_storage_postgres.compiler.abilities import NOTHING, RECURSION, Abilities
 from twinframe_storage_postgres.connections import (
@@ -53,7 +53,7 @@ _LOCK: Final = "SELECT 1 FROM @graph FOR UPDATE"
 _BATCH: Final = "SELECT batch FROM @writer WHERE id = %s"
 
 
-class PostgresGraphStore(GraphStore):
+class PostgresGraphStore(GraphStore, TableKeeper):
     """The graph named `graph`, shared by any number of processes on any number of machines."""
 
     traits = StoreTraits(

@@ -18,6 +18,7 @@ from twinframe.settings import Settings
 from twinframe.settings.history import HistorySettings
 from twinframe.storage.base import GraphStore
 from twinframe.storage.points import Points
+from twinframe.storage.tables import TableKeeper
 from twinframe.testing.factories import ROOM, SENSOR, build_building_interfaces
 from twinframe_points.settings import PointsSettings
 
@@ -49,7 +50,7 @@ class Moving:
 
 @pytest.fixture
 def shelves(tmp_path: Path, store: GraphStore) -> Any:
-    storage = "sqlite" if store.build_tables("", 0, ()) is None else "postgres"
+    storage = "postgres" if isinstance(store, TableKeeper) else "sqlite"
     settings = PointsSettings(keep_days=0)
     made = [Shelf(tmp_path / name, settings, storage) for name in ("one", "other")]
     yield made
