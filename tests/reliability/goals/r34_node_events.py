@@ -106,7 +106,6 @@ def judge(trial: Trial) -> Sequence[Figure]:
     settings = {
         "Events__Endpoints__out__Type": "webhook",
         "Events__Endpoints__out__Url": receiver.url,
-        "Jobs__LeaseSeconds": "2",
     }
     with serving(trial.folder, 3, **settings) as services:
         end = time.monotonic() + trial.pick(600, 120)
