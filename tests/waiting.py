@@ -21,6 +21,14 @@ PATIENCE: Final = 120.0
 run_program = partial(subprocess.run, timeout=PATIENCE)
 
 
+def wait_until(is_done: Callable[[], object]) -> None:
+    """Look again and again until it is so; fails after the time of any test."""
+    end = time.monotonic() + PATIENCE
+    while not is_done():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def start(target: Callable[..., object], *arguments: object) -> threading.Thread:
     """Run `target` in a thread that does not hold up the end of the process."""
     thread = threading.Thread(target=target, args=arguments, daemon=True)

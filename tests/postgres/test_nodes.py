@@ -8,8 +8,7 @@ import json
 import os
 import random
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from tests.e2e.test_event_streams import following
 from tests.e2e.test_hosted_graphs import MODEL, MODELS, Caller
 from tests.postgres.server import share_server
 from tests.storages import build_postgres_environment, choose, require
-from tests.waiting import PATIENCE, Threads
+from tests.waiting import Threads, wait_until
 
 MOST_IN_FLIGHT = 64
 
@@ -107,14 +106,6 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 def pair(nodes: Nodes) -> tuple[Node, Node]:
     """Two nodes."""
     return nodes.start("one"), nodes.start("other")
-
-
-def wait_until(is_done: Callable[[], object]) -> None:
-    """Wait for what a node does."""
-    end = time.monotonic() + PATIENCE
-    while not is_done():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def build_twin(name: str, of: str = "x") -> dict[str, object]:

@@ -21,6 +21,7 @@ import orjson
 from twinframe.query.engine import CannotRun
 from twinframe.query.reader import GraphReader
 from twinframe.runtime.memory import MemoryAccount
+from twinframe.storage.notices import Notices
 
 T = TypeVar("T")
 
@@ -646,15 +647,14 @@ class Outcome(Generic[T]):
 # --- the store -------------------------------------------------------------------------------
 
 
-class GraphStore(ABC):
+class GraphStore(Notices, ABC):
     """One stored graph. Drivers give it neither `__len__` nor `__bool__`. Calls may block.
 
     `scratch` is a directory of this graph's own for files that may be lost at any time, the same in
     all processes; None if the store has no directory on this machine. It is created when needed.
 
-    `beside` is a directory of this graph's own for durable files that others keep beside it, the
-    same in all processes; None as above. It is created when needed, and removed with the graph.
-    Backups do not have it.
+    `beside` is such a directory for durable files that others keep beside it; it is removed with
+    the graph. Backups do not have it.
 
     `memory` is the memory account of this process, set before the first write. A store that keeps
     changes in memory charges them to it; None means that nothing is charged.

@@ -230,21 +230,24 @@ class ControlStore(ABC):
     def wait_for_wake(self, topic: str, timeout: float) -> None:
         """Return when a write or `wake` has woken this topic, at the latest after these seconds.
 
-        It may return sooner. One thread waits at a time. A store that hears nothing of other
-        processes waits for the whole time, or for its own `wake`.
+        It may return sooner. One thread waits for a topic at a time. A store that hears nothing of
+        other processes waits for the whole time, or for its own `wake`.
         """
-        del topic
-        self._woken.wait(timeout)
-        self._woken.clear()
+        woken = self.find_woken(topic)
+        woken.wait(timeout)
+        woken.clear()
 
     def wake(self, topic: str) -> None:
-        """Wake those who wait for this topic in this process."""
-        del topic
-        self._woken.set()
+        """Wake those who wait for this topic in this process; in all, where the store can."""
+        self.find_woken(topic).set()
+
+    def find_woken(self, topic: str) -> threading.Event:
+        """Return what is set when this topic was woken, for drivers."""
+        return self._woken.setdefault(topic, threading.Event())
 
     @cached_property
-    def _woken(self) -> threading.Event:
-        return threading.Event()
+    def _woken(self) -> dict[str, threading.Event]:
+        return {}
 
     @abstractmethod
     def verify(self) -> Sequence[str]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from time import monotonic
 from typing import Final, TypeVar
 
@@ -57,6 +58,7 @@ class StoreRunner:
         self._closed = False
         self._full_at: float | None = None
         self._ends: list[Callable[[], None]] = []
+        self._told: Callable[[], None] | None = None
         self._writes: WriteThread[GraphTransaction] = WriteThread(
             store,
             limit=settings.write_queue,
@@ -184,6 +186,14 @@ class StoreRunner:
         """
         return await self._scans.run_early(read, timeout)
 
+    def listen(self, wake: Callable[[], None]) -> bool:
+        """Let `wake` be called on the event loop at writes of other processes; see `Notices`."""
+        if self._closed:
+            return False
+        if self._told is None:
+            self._told = partial(_call_soon, asyncio.get_running_loop(), wake)
+        return self._store.listen(self._told)
+
     @property
     def is_full(self) -> bool:
         """Whether a write found no disk space within the last minute, and none has since.
@@ -232,3 +242,8 @@ class StoreRunner:
     def _close_inline(self) -> None:
         self._inline = None
         self._opened.close()
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> None:
+    with suppress(RuntimeError):  # the loop was closed without `close`
+        loop.call_soon_threadsafe(wake)

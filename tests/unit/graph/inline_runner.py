@@ -82,5 +82,10 @@ class InlineRunner:
             return early[0]
         return early[0] if early else answer
 
+    def listen(self, wake: Callable[[], None]) -> bool:
+        """Hear nothing: there is one process."""
+        del wake
+        return False
+
     def on_close(self, end: Callable[[], None]) -> None:
         """Do nothing: what an engine does in the background begins at more twins than here."""

@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from twinframe.errors import ConfigurationError, StorageBusy
 from twinframe_storage_postgres.errors import is_worn
+from twinframe_storage_postgres.notices import Notices
 from twinframe_storage_postgres.settings import PostgresSettings
 
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class Connections:
         self._open = 0
         self._waiting = 0
         self.users = 0
+        self.notices = Notices(settings, connect)
 
     def run(self, use: Callable[[Connection], T]) -> T:
         """Use a connection; once more if it was lost without having been used before it.
@@ -156,6 +158,7 @@ class Connections:
 
     def close(self) -> None:
         """Close those that are idle. Those in use are closed when they are given back."""
+        self.notices.close()
         with self._room:
             idle, self._idle = self._idle, []
         self._close(idle)

@@ -214,7 +214,7 @@ class PostgresControlTransaction(PostgresControlSession, ControlTransaction):
         self.woken: set[str] = set()
 
     def wake(self, topic: str) -> None:
-        """Notify with the commit."""
+        """Tell others after the commit."""
         self.woken.add(topic)
 
     def insert(self, record: Record) -> Record:

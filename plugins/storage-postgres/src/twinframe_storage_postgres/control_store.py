@@ -40,11 +40,11 @@ from twinframe_storage_postgres.control_tables import (
     find_missing,
     has_control,
     holds_tables,
-    render_name,
     write_tables,
 )
 from twinframe_storage_postgres.errors import build_error, is_lost, is_repeatable, is_stale, is_worn
-from twinframe_storage_postgres.names import build_schema
+from twinframe_storage_postgres.names import build_channel, build_schema
+from twinframe_storage_postgres.notices import Watch
 from twinframe_storage_postgres.settings import PostgresSettings
 
 _TRIES: Final = 8
@@ -89,7 +89,8 @@ class PostgresControlStore(ControlStore):
         )
         self._writing = threading.Lock()
         self._writer: Connection | None = None
-        self._listener: Connection | None = None
+        self._watching = threading.Lock()
+        self._watches: dict[str, Watch] = {}
         self._connections: Connections | None = None
 
     def open(self, kinds: Sequence[RecordKind]) -> None:
@@ -113,7 +114,10 @@ class PostgresControlStore(ControlStore):
         """Close all connections."""
         with self._writing:
             self._drop_writer()
-            self._drop_listener()
+        with self._watching:
+            for watch in self._watches.values():
+                watch.close()
+            self._watches.clear()
         connections, self._connections = self._connections, None
         if connections is not None:
             release_connections(connections)
@@ -133,32 +137,22 @@ class PostgresControlStore(ControlStore):
                 return [Outcome(error=error)] * len(functions)
 
     def wait_for_wake(self, topic: str, timeout: float) -> None:
-        """Listen, over a connection of its own; behind a pooler wait for the whole time."""
-        if self.settings.pooler:
-            super().wait_for_wake(topic, timeout)
-            return
-        try:
-            listener = self._listener
-            if listener is None:
-                listener = self._listener = self._connect()
-                listener.execute(f"LISTEN {render_name(self._schema.name)}")
-                return  # a change may have been made before
-            for found in listener.notifies(timeout=timeout):
-                if found.payload == topic:
-                    return
-        except (psycopg.Error, TwinframeError):
-            self._drop_listener()
-            super().wait_for_wake(topic, timeout)
+        """Wait for a notice of this process or, but for those behind a pooler, of another."""
+        self._watch(topic).listen(self.find_woken(topic).set)
+        super().wait_for_wake(topic, timeout)
 
     def wake(self, topic: str) -> None:
-        """Notify all who listen."""
+        """Wake those who wait, in this process now, in others soon."""
         super().wake(topic)
-        with suppress(psycopg.Error, TwinframeError):
-            self._get_connections().run(
-                lambda connection: connection.execute(
-                    "SELECT pg_notify(%s, %s)", (self._schema.name, topic)
-                )
-            )
+        self._watch(topic).tell()
+
+    def _watch(self, topic: str) -> Watch:
+        channel = build_channel(self._schema.name, topic)
+        notices = self._get_connections().notices
+        with self._watching:
+            if channel not in self._watches:
+                self._watches[channel] = notices.watch(channel)
+            return self._watches[channel]
 
     def verify(self) -> Sequence[str]:
         """Compare the tables with the declarations, and check all records."""
@@ -219,9 +213,10 @@ class PostgresControlStore(ControlStore):
             if all(outcome.error is not None for outcome in outcomes) or not view.changes:
                 connection.execute("ROLLBACK")
                 return outcomes
-            for topic in view.woken:
-                connection.execute("SELECT pg_notify(%s, %s)", (self._schema.name, topic))
-            return self._commit(connection, view.version, outcomes)
+            committed = self._commit(connection, view.version, outcomes)
+        for topic in view.woken:
+            self.wake(topic)
+        return committed
 
     def _run(
         self,
@@ -338,11 +333,6 @@ class PostgresControlStore(ControlStore):
         if self._writer is not None:
             self._writer.close()
         self._writer = None
-
-    def _drop_listener(self) -> None:
-        if self._listener is not None:
-            self._listener.close()
-        self._listener = None
 
     def _get_connections(self) -> Connections:
         if self._connections is None:

@@ -40,9 +40,17 @@ def build_schema(prefix: str, name: str) -> str:
             f"Storage__Graph={name!r} is not accepted: 1 to 200 of a-z, 0-9, `-` and `_`, "
             "beginning and ending with a letter or digit."
         )
-    schema = f"{prefix}_{name}"
-    if len(schema) <= _LONGEST:
-        return schema
-    digest = hashlib.sha256(schema.encode()).hexdigest()[:_DIGEST]
     # SEC: no short name has a dot, so nobody can choose the name of another's graph.
-    return f"{schema[: _LONGEST - _DIGEST - 1]}.{digest}"
+    return _shorten(f"{prefix}_{name}")
+
+
+def build_channel(schema: str, topic: str) -> str:
+    """Build the name of the channel for notices of a topic of the control records in a schema."""
+    return _shorten(f"{schema} {topic}")
+
+
+def _shorten(name: str) -> str:
+    if len(name) <= _LONGEST:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST]
+    return f"{name[: _LONGEST - _DIGEST - 1]}.{digest}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,7 @@ from twinframe_storage_postgres.errors import (
 )
 from twinframe_storage_postgres.facts import InterfaceNames
 from twinframe_storage_postgres.names import build_graph_schema
+from twinframe_storage_postgres.notices import Watch
 from twinframe_storage_postgres.opening import open_graph, remove_graph
 from twinframe_storage_postgres.proving import prove_server
 from twinframe_storage_postgres.session import PostgresReads, PostgresSession
@@ -71,6 +72,7 @@ class PostgresGraphStore(GraphStore, TableKeeper):
         self._connections: Connections | None = None
         self._standbys: Standbys | None = None
         self._abilities: Abilities | None = None
+        self._watch: Watch | None = None
         self._writing = threading.Lock()
         self._names: InterfaceNames | None = None
         self._writer = uuid.uuid4().hex
@@ -100,15 +102,18 @@ class PostgresGraphStore(GraphStore, TableKeeper):
             raise
         self._connections = connections
         self._standbys = Standbys(self.settings)
+        self._watch = connections.notices.watch(self.schema)
 
     def close(self) -> None:
         """Release the connections."""
         with self._writing:
+            if self._watch is not None:
+                self._watch.close()
             if self._connections is not None:
                 release_connections(self._connections)
             if self._standbys is not None:
                 self._standbys.close()
-            self._connections = self._standbys = None
+            self._connections = self._standbys = self._watch = None
 
     @property
     def connections(self) -> Connections:
@@ -123,6 +128,10 @@ class PostgresGraphStore(GraphStore, TableKeeper):
         if self._abilities is None:
             raise StorageError("The store is not open.")
         return self._abilities
+
+    def listen(self, wake: Callable[[], None]) -> bool:
+        """Let `wake` be called at notices of other stores of the graph."""
+        return self._watch is not None and self._watch.listen(wake)
 
     def session(self) -> PostgresSession:
         """A session, which takes a connection only while it reads."""
@@ -206,6 +215,8 @@ class PostgresGraphStore(GraphStore, TableKeeper):
         finally:
             transaction.close()
             self._names = transaction.known_names
+        if transaction.appends and self._watch is not None:
+            self._watch.tell()
         return outcomes
 
     def _build_transaction(self) -> PostgresTransaction:

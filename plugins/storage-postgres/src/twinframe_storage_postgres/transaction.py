@@ -125,7 +125,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
     """The write view of a batch; begins with its first read, which also takes the row of facts.
 
     `failure` is the error of a statement, after which the server takes no more of them. `sent`
-    counts the changes that the server has.
+    counts the changes that the server has. `appends` says whether it has events.
     """
 
     def __init__(
@@ -148,6 +148,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         self._wanted: _Wanted | None = None
         self.failure: BaseException | None = None
         self.sent = 0
+        self.appends = False
 
     # --- the transaction ------------------------------------------------------------------------
 
@@ -549,6 +550,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
         """Append events after the others."""
+        self.appends = True
         self._draft.events += events
         self._draft.size += sum(len(each.body) for each in events)
         self._keep_small()

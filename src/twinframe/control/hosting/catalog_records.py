@@ -77,6 +77,7 @@ HOLD_SECONDS: Final = 5.0
 """The time after a successful look for which its result is served."""
 LEASE_SECONDS: Final = 10.0
 """The time without a sign of life after which a process counts as dead."""
+_UNFORESEEN: Final = "unforeseen"
 _FORGET_SECONDS: Final = 86_400
 _RELOAD_SECONDS: Final = _FORGET_SECONDS / 2
 
@@ -158,21 +159,25 @@ class RecordCatalog(Catalog):
 
     def _follow(self) -> None:
         next_beat = self._monotonic() + LEASE_SECONDS / BEATS  # `start` gave the first sign
-        is_told = False
+        told = ""
         while not self._ending.is_set():
             try:
                 if self._monotonic() >= next_beat:
                     self._beat()
                     next_beat = self._monotonic() + LEASE_SECONDS / BEATS
                 self.look()
-                is_told = False
-            except TwinframeError as error:
-                if not is_told:
-                    _log.warning("The catalog of hosted graphs cannot be read: %s", error.message)
-                is_told = True
-                self._ending.wait(LOOK_SECONDS)
-            else:
+                told = ""
                 self._store.wait_for_wake(TOPIC, LOOK_SECONDS)
+                continue
+            except TwinframeError as error:
+                if error.message != told:
+                    _log.warning("The catalog of hosted graphs cannot be read: %s", error.message)
+                told = error.message
+            except Exception:  # noqa: BLE001  (a thread that ended would leave all graphs unserved)
+                if told != _UNFORESEEN:
+                    _log.exception("The catalog of hosted graphs cannot be read.")
+                told = _UNFORESEEN
+            self._ending.wait(LOOK_SECONDS)
 
     def _beat(self) -> None:
         """Show that this process lives, and see which others do not."""

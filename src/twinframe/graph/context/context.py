@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -55,6 +56,12 @@ class GraphRunner(Protocol):
         background, and handles later errors itself.
         """
 
+    def listen(self, wake: Callable[[], None]) -> bool:
+        """Let `wake` be called on the event loop soon after writes of other processes.
+
+        Return whether it is now; see `storage.notices`.
+        """
+
     def on_close(self, end: Callable[[], None]) -> None:
         """Let the runner call `end` when its reads and writes have ended, while the store is open.
 
@@ -76,23 +83,35 @@ class ServiceWrite(Generic[T]):
         return self.function(transaction)
 
 
-class _WriteSignal:
-    """Wakes all waiters at each write of this worker. Use it on one event loop."""
+class WriteSignal:
+    """Wakes all waiters at each write of this worker, and of others that the store tells of.
+
+    Use it on one event loop. `count` rises with each of them.
+    """
 
     def __init__(self) -> None:
+        self.count = 0
         self._waiting: asyncio.Future[None] | None = None
 
     def set(self) -> None:
         """Signal that a write can be read. PERF: 50 ns without waiters."""
+        self.count += 1
         waiting, self._waiting = self._waiting, None
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
-    async def wait(self) -> None:
-        """Return after the next write."""
-        if self._waiting is None or self._waiting.done():
-            self._waiting = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._waiting)
+    async def wait(self, since: int, seconds: float) -> bool:
+        """Wait until the count is no longer `since`, at most `seconds`; return whether it is so.
+
+        A caller that takes the count before it looks misses no write.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.count == since:
+                    if self._waiting is None or self._waiting.done():
+                        self._waiting = asyncio.get_running_loop().create_future()
+                    await asyncio.shield(self._waiting)
+        return self.count != since
 
 
 @dataclass(slots=True)
@@ -110,7 +129,7 @@ class GraphContext:
     recorder: EventRecorder = field(
         default_factory=partial(EventRecorder, "", read_clock, silent=True)
     )
-    signal: _WriteSignal = field(default_factory=_WriteSignal)
+    signal: WriteSignal = field(default_factory=WriteSignal)
     memory: MemoryAccount = field(default_factory=MemoryAccount)
     write_clock: WriteClock = field(default_factory=partial(WriteClock, read_clock))
     _signer: TokenSigner | None = None
@@ -135,6 +154,14 @@ class GraphContext:
         result = await self.runner.write(ServiceWrite(marked) if is_own else marked)
         write_clock.confirm(mark)
         return result
+
+    async def wait(self, since: int, seconds: float, heard: float = 0.0) -> bool:
+        """Wait as `signal` does, for writes of other processes too where the store tells of them.
+
+        Then it waits for `heard` seconds, if these are more: looking often finds nothing sooner.
+        """
+        hears = self.runner.listen(self.signal.set)
+        return await self.signal.wait(since, max(seconds, heard) if hears else seconds)
 
     def pin_models(self, transaction: GraphTransaction) -> GraphContext:
         """Return a context for several commands of one transaction that changes no model."""

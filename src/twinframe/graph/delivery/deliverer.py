@@ -277,6 +277,7 @@ class RouteDelivery:
         await self._take_letters()
         reader = None if passes is None else EventReader(self._context, self._position, passes)
         while True:
+            since = self._context.signal.count
             has_read = await self._read(reader)
             if has_read or self.dispatcher.unsettled:
                 idle_since, look = loop.time(), _SHORTEST_LOOK
@@ -288,7 +289,7 @@ class RouteDelivery:
             if self._is_idle_since(idle_since):
                 return False
             if not has_read:
-                await self._pause(look)
+                await self._pause(since, look)
                 look = min(look * 1.2, _LONGEST_LOOK)
 
     @property
@@ -341,15 +342,15 @@ class RouteDelivery:
         self._lose(1)
         return None
 
-    async def _pause(self, seconds: float) -> None:
-        """Wait for a write of this worker, room in the queues, or some time."""
+    async def _pause(self, since: int, seconds: float) -> None:
+        """Wait for a write after the count `since`, room in the queues, or some time."""
+        if not self._is_full:
+            await self._context.wait(since, seconds, heard=_LONGEST_LOOK)
+            return
         self.dispatcher.settled.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                if self._is_full:
-                    await self.dispatcher.settled.wait()
-                else:
-                    await self._context.signal.wait()
+                await self.dispatcher.settled.wait()
 
     async def _take_letters(self) -> None:
         """Read the dead letters that are to be sent again."""

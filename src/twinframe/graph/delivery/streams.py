@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,6 +79,7 @@ class EventStreams:
         self._lock = asyncio.Lock()
         self._reading = asyncio.Semaphore(_READERS)
         self._looking: asyncio.Task[int] | None = None
+        self._looked = 0
 
     def read_levels(self) -> Mapping[Level, float]:
         """Return the number of followers."""
@@ -135,6 +136,7 @@ class EventStreams:
         reader = EventReader(self._context, position, passes)
         size = MUCH  # the size of the first batch is unknown
         while not self._has_ended:
+            since = self._context.signal.count
             held = await self._reserve(size)
             if held is None:
                 if loop.time() - told >= heartbeat:
@@ -157,32 +159,28 @@ class EventStreams:
                 await asyncio.sleep(0)
                 continue
             while loop.time() - told < heartbeat:
-                look = await self._wait(min(look, heartbeat))
-                if await self._has_more(reader.position):
+                longest = min(_LONGEST_LOOK, heartbeat)
+                is_told = await self._context.wait(since, min(look, heartbeat), heard=longest)
+                look = _SHORTEST_LOOK if is_told else min(look * 1.2, _LONGEST_LOOK)
+                has_more, since = await self._look(reader.position)
+                if has_more:
                     break
 
-    async def _wait(self, seconds: float) -> float:
-        """Wait for a write of this worker, at most `seconds`.
+    async def _look(self, position: int) -> tuple[bool, int]:
+        """Return whether there is something to read, and the count of the signal before.
 
-        Return the seconds of the next wait.
-        """
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._context.signal.wait()
-                return _SHORTEST_LOOK
-        return min(seconds * 1.2, _LONGEST_LOOK)
-
-    async def _has_more(self, position: int) -> bool:
-        """Return whether there is something to read; one read serves all who wait.
+        One read serves all who wait.
 
         PERF: 150 followers with a read each kept a store of triples busy all the time, and other
         clients waited for more than a second.
         """
         if self._has_ended:
-            return True
+            return True, 0
         if self._looking is None or self._looking.done():
+            self._looked = self._context.signal.count
             self._looking = asyncio.ensure_future(self._context.runner.read(_read_last))
-        return await asyncio.shield(self._looking) > position
+        since = self._looked
+        return await asyncio.shield(self._looking) > position, since
 
     async def _reserve(self, size: int) -> Hold | None:
         """Reserve memory for a batch like the last one, of `size` bytes; None: none is free.

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -139,6 +138,7 @@ class TableDelivery:
         loop = asyncio.get_running_loop()
         idle_since = looked = loop.time()
         while True:
+            since = self._context.signal.count
             has_read = not self._is_full and await self._read(passes)
             now = loop.time()
             collected = self._collected
@@ -156,7 +156,7 @@ class TableDelivery:
             elif self._idle_seconds is not None and now - idle_since >= self._idle_seconds:
                 return False
             elif not has_read:
-                await self._pause()
+                await self._pause(since)
 
     async def _store_again(self, batch: TableBatch, passes: Filter) -> bool:
         """Store what was being stored when a delivery ended; return False to begin again."""
@@ -220,14 +220,12 @@ class TableDelivery:
         self._collected.letters = [event.position for event in events]
         self._collect(rows, len(events))
 
-    async def _pause(self) -> None:
-        """Wait for a write of this worker, or some time."""
+    async def _pause(self, since: int) -> None:
+        """Wait for a write after the count `since`, or some time."""
         seconds = _LOOK_SECONDS
         if self._collected.rows:
             seconds = min(seconds, self._sink.seconds)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._context.signal.wait()
+        await self._context.wait(since, seconds)
 
     # --- storing --------------------------------------------------------------------------------
 

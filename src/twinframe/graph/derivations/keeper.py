@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -44,7 +43,7 @@ _LONGEST_PAUSE: Final = 0.01
 _BUSY_PAUSES: Final = 2
 _PAUSE_LOOKS: Final = 50
 _LONGEST_REMOTE_PAUSE: Final = 0.5
-"""Seconds between looks for changes of other workers, which cannot wake this one.
+"""Seconds between looks for changes of other workers, of which the store may tell nothing.
 
 PERF: a look takes 10 us in a local store: a thousandth of the processor where nothing happens. Of a
 remote store it takes milliseconds; then a pause is as long as 50 looks.
@@ -157,7 +156,7 @@ class Keeper:
         idle_since = self._flushed = loop.time()
         try:
             while True:
-                start = loop.time()
+                start, since = loop.time(), self._context.signal.count
                 has_read = await self._read_changes()
                 if has_read is None:
                     return True
@@ -177,7 +176,7 @@ class Keeper:
                     busy = _BUSY_PAUSES * (loop.time() - start)
                     await asyncio.sleep(max(_SHORTEST_PAUSE, min(busy, _LONGEST_PAUSE)))
                 else:
-                    await self._pause()
+                    await self._pause(since)
         except DefinitionChanged:
             return True
         except (MemoryExhausted, StorageBusy):  # what is stored of the progress misses nothing
@@ -431,8 +430,8 @@ class Keeper:
         for one in moved:
             one.is_stored = True
 
-    async def _pause(self) -> None:
-        """Wait for a write of this worker, for values that are due, or some time."""
+    async def _pause(self, since: int) -> None:
+        """Wait for a write after the count `since`, for values that are due, or some time."""
         now = asyncio.get_running_loop().time()
         dues = [one.due - now for one in self.kept if one.dirty]
         if self._gathers:
@@ -441,9 +440,8 @@ class Keeper:
         remote = min(_PAUSE_LOOKS * self._look, _LONGEST_REMOTE_PAUSE)
         seconds = max(min([*dues, max(self._rest, remote)]), 0)
         self._rest = min(self._rest * _PAUSE_GROWTH, _LONGEST_PAUSE)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._context.signal.wait()
+        heard = max(min([*dues, _LONGEST_REMOTE_PAUSE]), 0)
+        await self._context.wait(since, seconds, heard=heard)
 
 
 def _read_state(session: GraphSession) -> tuple[int, int]:

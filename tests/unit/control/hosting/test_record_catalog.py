@@ -47,11 +47,14 @@ class CuttableStore(MemoryControlStore):
     """A store whose database can be away."""
 
     is_away = False
+    fails = False
 
     def wait_for_wake(self, topic: str, timeout: float) -> None:
         super().wait_for_wake(topic, min(timeout, 0.01))
 
     def session(self):  # type: ignore[no-untyped-def]  # as the base
+        if self.fails:
+            raise ZeroDivisionError("an error that nobody foresaw")
         if self.is_away:
             raise StorageError("the database is away")
         return super().session()
@@ -163,6 +166,19 @@ def test_nothing_is_served_once_the_catalog_could_not_be_seen_for_long(nodes: No
             return False
 
     wait_until(is_back)
+
+
+def test_an_error_that_nobody_foresaw_is_logged_once_and_does_not_end_the_looks(
+    nodes: Nodes, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = nodes.serve("a")
+    publish(server, build_entry("g"))
+    nodes.stores["a"].fails = True
+    wait_until(lambda: "ZeroDivisionError" in caplog.text)
+    nodes.stores["a"].fails = False
+    publish(nodes.make("b"), build_entry("h"))
+    wait_until(lambda: server.find("h") is not None)
+    assert caplog.text.count("ZeroDivisionError: ") == 1
 
 
 def test_a_node_that_slept_for_days_reads_everything_again(nodes: Nodes) -> None:
