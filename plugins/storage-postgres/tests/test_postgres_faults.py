@@ -365,6 +365,40 @@ def test_functions_of_other_users_are_not_called(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_schema_that_is_anothers_by_a_prefix_is_refused_and_never_removed(tmp_path: Path) -> None:
+    prefix = build_prefix(tmp_path)[:20]
+    settings = PostgresSettings(
+        url=share_server(), directory=str(tmp_path), schema_=f"{prefix}_b", turn_timeout=60
+    )
+    other_settings = settings.model_copy(update={"schema_": prefix})
+    store = PostgresGraphStore(settings, "c")
+    store.open()
+    run(store, lambda transaction: transaction.put_entry("a", "b", b"{}"))
+    other = PostgresGraphStore(other_settings, "b_c")
+    for attempt in (other.open, lambda: other.remove(5)):
+        with pytest.raises(ConfigurationError, match=f"Storage__Postgres__Schema={prefix}_b"):
+            attempt()
+    assert store.session().read_entry("a", "b") == b"{}"
+    store.close()
+
+    control = PostgresControlStore(settings, "control")
+    control.open(KINDS)
+    control.close()
+    graph = PostgresGraphStore(other_settings, "b_control")
+    for attempt in (graph.open, lambda: graph.remove(5)):
+        with pytest.raises(ConfigurationError, match="holds records of a control plane"):
+            attempt()
+    control.open(KINDS)
+    control.close()
+    third = PostgresGraphStore(other_settings, "d_control")
+    third.open()
+    third.close()
+    with pytest.raises(ConfigurationError, match="holds a graph"):
+        PostgresControlStore(
+            settings.model_copy(update={"schema_": f"{prefix}_d"}), "control"
+        ).open(KINDS)
+
+
 def test_a_short_name_cannot_be_that_of_a_long_one() -> None:
     long = build_schema("twinframe", "a" * 200)
     assert len(long) <= 63

@@ -88,7 +88,7 @@ def test_writes_without_events_wake_nobody(
 ) -> None:
     one, _ = stores
     told: list[object] = []
-    monkeypatch.setattr(Notices, "tell", lambda _, teller: told.append(teller))
+    monkeypatch.setattr(Notices, "notify", lambda _, teller: told.append(teller))
     run(one, lambda transaction: transaction.put_entry("lease", "a", b"{}"))
     assert told == []
     run(one, append)
@@ -130,7 +130,7 @@ def test_behind_a_pooler_and_where_listen_is_ignored_followers_know_that_they_he
         watch = notices.watch("channel")
         assert not watch.listen(print)
         assert asked.wait(PATIENCE)
-        watch.tell()
+        watch.notify()
         assert not watch.listen(print)
     finally:
         notices.close()
@@ -153,7 +153,7 @@ def test_a_server_that_is_away_delays_nobody() -> None:
 
     notices = Notices(PostgresSettings(url="host=/nonexistent"), refuse)
     watch = notices.watch("channel")
-    watch.tell()
+    watch.notify()
     assert refused.wait(PATIENCE)
     assert not watch.listen(print)
     notices.close()

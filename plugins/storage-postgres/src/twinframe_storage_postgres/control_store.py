@@ -45,6 +45,7 @@ from twinframe_storage_postgres.control_tables import (
 from twinframe_storage_postgres.errors import build_error, is_lost, is_repeatable, is_stale, is_worn
 from twinframe_storage_postgres.names import build_channel, build_schema
 from twinframe_storage_postgres.notices import Watch
+from twinframe_storage_postgres.opening import has_own
 from twinframe_storage_postgres.settings import PostgresSettings
 
 _TRIES: Final = 8
@@ -144,7 +145,7 @@ class PostgresControlStore(ControlStore):
     def wake(self, topic: str) -> None:
         """Wake those who wait, in this process now, in others soon."""
         super().wake(topic)
-        self._watch(topic).tell()
+        self._watch(topic).notify()
 
     def _watch(self, topic: str) -> Watch:
         channel = build_channel(self._schema.name, topic)
@@ -170,6 +171,8 @@ class PostgresControlStore(ControlStore):
         for attempt in range(_TRIES):
             try:
                 if not has_control(connection, self._schema):
+                    prefix = self.settings.schema_
+                    has_own(connection, self._schema.name, prefix, "control")
                     create_control(connection, self._schema)
                 break
             except _RACED:  # another process creates the same

@@ -39,9 +39,9 @@ class Watch:
         self.channel = channel
         self.wake: Callable[[], None] | None = None
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Wake all others who listen: in this process now, in others soon. It does not wait."""
-        self._notices.tell(self)
+        self._notices.notify(self)
 
     def listen(self, wake: Callable[[], None]) -> bool:
         """Let `wake` be called when others tell; return whether those of other processes can."""
@@ -99,7 +99,7 @@ class Notices:
                 del self._watches[watch.channel]
                 self._ring()
 
-    def tell(self, teller: Watch) -> None:
+    def notify(self, teller: Watch) -> None:
         """Tell all other users of its channel."""
         with self._lock:
             is_first = not self._untold

@@ -22,7 +22,11 @@ from twinframe_storage_postgres.errors import ReleaseTooOld, is_repeatable
 _MIGRATION: Final = re.compile(r"(\d{4})_[a-z_]+\.sql")
 _LEAST: Final = re.compile(r"^-- least: (\d+)$", re.MULTILINE)
 _HAS_SCHEMA: Final = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
-_HAS_TABLES: Final = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'graph'"
+_FIND_TABLES: Final = (
+    "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename IN ('graph', 'control')"
+)
+_OWNER: Final = "postgres", "prefix"
+"""Kind and key of the entry with the `Storage__Postgres__Schema` by which the graph is found."""
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 _INDEX: Final = re.compile(r"^CREATE INDEX CONCURRENTLY (\w+) ON @(\w+) [^;]*(?=;)", re.MULTILINE)
 _INDEX_STATE: Final = (
@@ -73,16 +77,16 @@ def load_migrations() -> tuple[Migration, ...]:
     return tuple(sorted(found, key=lambda each: each.version))
 
 
-def open_graph(connections: Connections, schema: str) -> None:
+def open_graph(connections: Connections, schema: str, prefix: str) -> None:
     """Create or migrate the tables. Any number of processes may do this at once.
 
-    Raises `ConfigurationError` for a server or tables that this release cannot use, and for missing
-    rights; `psycopg.Error`.
+    Raises `ConfigurationError` for a server or tables that this release cannot use, for a schema
+    that holds something else, and for missing rights; `psycopg.Error`.
     """
     try:
-        connections.run(lambda connection: _open(connection, schema))
+        connections.run(lambda connection: _open(connection, schema, prefix))
     except _RACES:  # NOTE: a server without advisory locks: another process was faster
-        connections.run(lambda connection: _open(connection, schema))
+        connections.run(lambda connection: _open(connection, schema, prefix))
     except (pg.FeatureNotSupported, pg.SyntaxError, pg.UndefinedFunction) as error:
         raise ConfigurationError(
             "The PostgreSQL server does not take the tables and functions of a graph: "
@@ -97,7 +101,7 @@ def open_graph(connections: Connections, schema: str) -> None:
         ) from error
 
 
-def _open(connection: Connection, schema: str) -> None:
+def _open(connection: Connection, schema: str, prefix: str) -> None:
     version = connection.info.server_version
     if version < _OLDEST_SERVER:
         raise ConfigurationError(
@@ -107,25 +111,27 @@ def _open(connection: Connection, schema: str) -> None:
         raise ConfigurationError(
             f"The database is in {connection.info.encoding}. Create one with ENCODING 'UTF8'."
         )
-    present = _read_version(connection, schema)
+    present = _read_version(connection, schema, prefix)
     if not present:
-        _create(connection, schema)
+        _create(connection, schema, prefix)
         return
     for migration in load_migrations():
         if migration.version > present:
             _migrate(connection, schema, migration)
 
 
-def _create(connection: Connection, schema: str) -> None:
+def _create(connection: Connection, schema: str, prefix: str) -> None:
     """Make all tables in one transaction; nobody uses them yet."""
     with connection.transaction():
         connection.execute(_LOCK, (schema,))
-        present = _read_version(connection, schema)
+        present = _read_version(connection, schema, prefix)
         for migration in load_migrations():
             if migration.version > present:
                 indexes = [_render_index(found, schema) for found in migration.indexes]
                 sql = "; ".join(indexes).replace("INDEX CONCURRENTLY", "INDEX")
                 _apply(connection, schema, migration, sql or migration.sql)
+        if not present:
+            connection.execute("INSERT INTO entry VALUES (%s, %s, %s)", (*_OWNER, prefix.encode()))
 
 
 def _migrate(connection: Connection, schema: str, migration: Migration) -> None:
@@ -190,12 +196,13 @@ def _render_index(found: re.Match[str], schema: str) -> str:
     return found[0].replace("@", f'"{schema}".')
 
 
-def _read_version(connection: Connection, schema: str) -> int:
+def _read_version(connection: Connection, schema: str, prefix: str) -> int:
     """Return the version of the tables, 0 if there are none.
 
-    Raises `ConfigurationError` when it is that of a later release which this one cannot use.
+    Raises `ConfigurationError` when it is that of a later release which this one cannot use, and
+    when the schema is that of something else.
     """
-    if connection.execute(_HAS_TABLES, (schema,)).fetchone() is None:
+    if not has_own(connection, schema, prefix, "graph"):
         return 0
     row = connection.execute(f'SELECT version, least FROM "{schema}".graph').fetchone()  # noqa: S608  (checked by `build_schema`)
     if row is None:
@@ -221,6 +228,31 @@ def check_least(schema: str, least: int) -> None:
         )
 
 
+def has_own(connection: Connection, schema: str, prefix: str, table: str) -> bool:
+    """Return whether a schema has this table, `graph` or `control`.
+
+    With the prefix `a`, the graph `b_c` would be where with `a_b` the graph `c` is. Raises
+    `ConfigurationError` where the schema is another's.
+    """
+    tables = {name for (name,) in connection.execute(_FIND_TABLES, (schema,)).fetchall()}
+    other = ""
+    if tables - {table}:
+        other = "a graph" if "graph" in tables else "records of a control plane or catalog"
+    elif "graph" in tables:
+        row = connection.execute(
+            f'SELECT body FROM "{schema}".entry WHERE (kind, key) = (%s, %s)',  # noqa: S608  (checked by `build_schema`)
+            _OWNER,
+        ).fetchone()
+        if row is not None and (found := bytes(row[0]).decode()) != prefix:
+            other = f"a graph of a service with Storage__Postgres__Schema={found}"
+    if other:
+        raise ConfigurationError(
+            f"The schema {schema} holds {other}. Choose another Storage__Postgres__Schema than "
+            f"{prefix!r}, or another name for the graph."
+        )
+    return bool(tables)
+
+
 def _apply(connection: Connection, schema: str, migration: Migration, sql: str) -> None:
     if connection.execute(_HAS_SCHEMA, (schema,)).fetchone() is None:
         connection.execute(f'CREATE SCHEMA "{schema}"')
@@ -238,11 +270,15 @@ def _apply(connection: Connection, schema: str, migration: Migration, sql: str) 
     )
 
 
-def remove_graph(connection: Connection, schema: str, timeout: float) -> None:
-    """Remove the schema with all that is in it, in one transaction. Raises `psycopg.Error`."""
+def remove_graph(connection: Connection, schema: str, prefix: str, timeout: float) -> None:
+    """Remove the schema with all that is in it, in one transaction.
+
+    Raises `psycopg.Error`, and `ConfigurationError` where it holds something else.
+    """
     with connection.transaction():
         connection.execute(
             "SELECT set_config('lock_timeout', %s, true)", (str(max(int(timeout * 1000), 1)),)
         )
         connection.execute(_LOCK, (schema,))
+        has_own(connection, schema, prefix, "graph")
         connection.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')

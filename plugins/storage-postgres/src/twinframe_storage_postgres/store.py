@@ -92,7 +92,7 @@ class PostgresGraphStore(GraphStore, TableKeeper):
             ) from error
         connections = share_connections(self.settings)
         try:
-            open_graph(connections, self.schema)
+            open_graph(connections, self.schema, self.settings.schema_)
             self._abilities = _limit(prove_server(connections, self.schema), self.settings)
         except EngineError as error:
             release_connections(connections)
@@ -164,7 +164,8 @@ class PostgresGraphStore(GraphStore, TableKeeper):
         """
         connections = share_connections(self.settings)
         try:
-            connections.run(lambda connection: remove_graph(connection, self.schema, timeout))
+            prefix = self.settings.schema_
+            connections.run(lambda each: remove_graph(each, self.schema, prefix, timeout))
         except EngineError as error:
             raise build_error(error) from error
         finally:
@@ -216,7 +217,7 @@ class PostgresGraphStore(GraphStore, TableKeeper):
             transaction.close()
             self._names = transaction.known_names
         if transaction.appends and self._watch is not None:
-            self._watch.tell()
+            self._watch.notify()
         return outcomes
 
     def _build_transaction(self) -> PostgresTransaction:
