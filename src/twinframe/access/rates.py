@@ -6,7 +6,7 @@ import ipaddress
 import math
 import mmap
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from functools import lru_cache
@@ -20,10 +20,10 @@ from twinframe.errors import QueryRateExceeded, RateExceeded
 from twinframe.settings.operations import RateLimitSettings
 
 _WORDS: Final = 2
-_BYTES: Final = 8 * _WORDS
 _PROBES: Final = 8
 _SPARE: Final = 2
 _KEPT: Final = 20_000
+LEAST_SECONDS: Final = 1 / 16
 
 
 class SharedBuckets:
@@ -42,17 +42,28 @@ class SharedBuckets:
     load. The lock of a process that dies, or is suspended for longer than `patience` in seconds, is
     taken over. SEC: slots are found by a keyed hash: no caller can choose a name that collides with
     another's. PERF: 1 us a call; the lock is a word in memory while it is uncontended.
+
+    Tables of several machines count as one, nearly, when they `share` a key and each now and then
+    `add`s what the others `drain`: the seconds of their rate that callers have spent. `name` is
+    that of the table among them.
     """
 
     def __init__(self, callers: int, patience: float = 0.05) -> None:
         """`callers` is how many may be remembered at once."""
         self._patience = patience
         self._size = callers * _SPARE + _PROBES
-        self._memory = mmap.mmap(-1, self._size * _BYTES)
+        # The slots; for each its seconds since the last `drain`; those to drain; their number, and
+        # who drains them until when.
+        self._spent = self._size * _WORDS
+        self._heavy = self._spent + self._size
+        self._count = self._heavy + self._size
+        self._memory = mmap.mmap(-1, (self._count + 3) * 8)
         words = memoryview(self._memory)
         self._tags = words.cast("Q")
         self._moments = words.cast("d")
         self._key = secrets.token_bytes(16)
+        self._is_shared = False
+        self.name = secrets.token_hex(8)
         self._lock = get_context("fork").Lock()
         self._known: dict[tuple[str, str], tuple[int, int]] = {}
 
@@ -79,10 +90,76 @@ class SharedBuckets:
             if ahead > 0:
                 return ahead
             moments[place] = due + interval
+            if self._is_shared:
+                self._note(place, interval)
             return 0.0
         finally:
-            with suppress(ValueError):  # taken over from a process that was slow, not dead
-                self._lock.release()
+            self._release()
+
+    def share(self, key: bytes) -> None:
+        """Find slots by this key, of at most 64 bytes, and count what callers spend.
+
+        Call it in each process with the table before its first `take`.
+        """
+        self._key, self._is_shared = key, True
+        self._known.clear()
+
+    def claim_drain(self, holder: int, now: float, seconds: float) -> bool:
+        """Return whether this process, `holder`, is the one that drains for the next `seconds`."""
+        self._lock.acquire(timeout=self._patience)
+        try:
+            if self._tags[self._count + 1] != holder and self._moments[self._count + 2] > now:
+                return False
+            self._tags[self._count + 1] = holder
+            self._moments[self._count + 2] = now + seconds
+            return True
+        finally:
+            self._release()
+
+    def drain(self) -> dict[int, float]:
+        """Return the seconds of its rate that each caller has spent here since the last time.
+
+        Callers are numbers. Those that have spent less than `LEAST_SECONDS` come another time.
+        """
+        tags, moments = self._tags, self._moments
+        found: dict[int, float] = {}
+        self._lock.acquire(timeout=self._patience)
+        try:
+            for at in range(self._heavy, self._heavy + tags[self._count]):
+                place = tags[at]
+                spent = self._spent + place // _WORDS
+                if moments[spent]:  # otherwise it was drained, or is another caller's by now
+                    found[tags[place - 1]] = moments[spent]
+                    moments[spent] = 0.0
+            tags[self._count] = 0
+        finally:
+            self._release()
+        return found
+
+    def add(self, spent: Mapping[int, float], now: float) -> None:
+        """Count what callers have spent elsewhere, by their numbers."""
+        for tag, seconds in spent.items():
+            self._lock.acquire(timeout=self._patience)
+            try:
+                place = self._claim(tag, now)
+                self._moments[place] = max(self._moments[place], now) + seconds
+            finally:
+                self._release()
+
+    def _note(self, place: int, interval: float) -> None:
+        """Count what a caller spends; list it once that is enough to tell others."""
+        moments, at = self._moments, self._spent + place // _WORDS
+        before = moments[at]
+        moments[at] = before + interval
+        if before < LEAST_SECONDS <= before + interval:
+            count = self._tags[self._count]
+            if count < self._size:
+                self._tags[self._heavy + count] = place
+                self._tags[self._count] = count + 1
+
+    def _release(self) -> None:
+        with suppress(ValueError):  # taken over from a process that was slow, not dead
+            self._lock.release()
 
     def _learn(self, key: tuple[str, str]) -> tuple[int, int]:
         """Return the tag of a caller, and the slot where its moment was last stored."""
@@ -108,6 +185,7 @@ class SharedBuckets:
         if moments[best] > now:
             moments[best] = 0.0
         tags[best - 1] = tag
+        moments[self._spent + best // _WORDS] = 0.0
         return best
 
 
@@ -139,7 +217,7 @@ class CallerRates:
         on_refusal: Callable[[str], None] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._buckets = buckets
+        self.buckets = buckets
         self._clock = clock
         self._on_refusal = on_refusal
         self._limits: dict[Kind, tuple[float, float, float]] = {}
@@ -160,7 +238,7 @@ class CallerRates:
             return
         rate, interval, tolerance = limit
         name = build_address_name(client) if caller is None else caller.subject
-        wait = self._buckets.take(kind, name, self._clock(), interval, tolerance)
+        wait = self.buckets.take(kind, name, self._clock(), interval, tolerance)
         if wait > 0:
             if self._on_refusal is not None:
                 self._on_refusal(kind.value)

@@ -36,6 +36,7 @@ from twinframe.service.instruments import InstrumentService
 from twinframe.service.job_process import JobProcess
 from twinframe.service.logs import LogService, configure_logging
 from twinframe.service.memory import build_account
+from twinframe.service.rate_exchange import RateExchange
 from twinframe.service.sites import build_sites
 from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
@@ -136,7 +137,10 @@ def _build(
     beside = [one for one in (assistants, control, hosting) if one is not None]
     hosted = [] if hosted_assistants is None else [hosted_assistants]
     access_services = [] if access is None else [access]
-    services = [LogService(), instruments, store, *access_services, *beside, *hosted]
+    exchanges: list[RateExchange] = []
+    if rates is not None and store.store.traits.distributed:
+        exchanges = [RateExchange(store.runner, rates.buckets)]
+    services = [LogService(), instruments, store, *exchanges, *access_services, *beside, *hosted]
     # NOTE: consulted last: a host name of a hosted graph has no sites.
     sites: list[Mounted] = [SiteServer(build_sites(installation))] if routes is ROUTES else []
     resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
