@@ -8,6 +8,7 @@ import json
 import os
 import random
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,9 +23,11 @@ from tests.e2e.receiver import Receiver
 from tests.e2e.server import Server
 from tests.e2e.test_event_streams import following
 from tests.e2e.test_hosted_graphs import MODEL, MODELS, Caller
+from tests.postgres.balancing import Balancer
 from tests.postgres.server import share_server
 from tests.storages import build_postgres_environment, choose, require
-from tests.waiting import Threads, wait_until
+from tests.waiting import PATIENCE, Threads, wait_until
+from twinframe.service.rate_exchange import EXCHANGE_SECONDS
 
 MOST_IN_FLIGHT = 64
 
@@ -50,19 +53,19 @@ class Nodes:
             "Hosting__DrainSeconds": "2",
         }
         self.provisioner = Provisioner(self._build_environment("provisioner"))
-        self._made: list[Node] = []
+        self.made: list[Node] = []
 
     def start(self, name: str, **more: str) -> Node:
         """Start a node of this name."""
         environment = {**self._build_environment(name), "MCP__Enabled": "true", **more}
         node = Node(self.folder / name, environment=environment)
-        self._made.append(node)
+        self.made.append(node)
         node.start()
         return node
 
     def stop(self) -> None:
         """Kill all nodes."""
-        for node in self._made:
+        for node in self.made:
             if node.process is not None:
                 node.kill()
         self.provisioner.host.close()
@@ -183,15 +186,19 @@ def test_streams_assistants_and_pages_of_one_node_see_what_another_writes(
         stream.read_until(lambda: any(b"t4" in line for line in rest), rest.append)
     assert [line for line in rest if line.startswith(b"id: ")] == places[2:]
 
-    async def read_by_assistant() -> str:
-        async with connect("streamable", f"{one.url}/graphs/s/mcp") as client:
+    async def read_by_assistant(port: int) -> str:
+        url, each_alone = f"http://127.0.0.1:{port}/graphs/s/mcp", {"Connection": "close"}
+        async with connect("streamable", url, headers=each_alone) as client:
             await client.list_tools()
             written = build_twin("x", "later")
             assert other.call("PUT", "/graphs/s/digitaltwins/later", written).status == 200
             found = await client.call_tool("get_digital_twin", {"twin_id": "later"})
             return json.dumps([part.model_dump() for part in found.content])
 
-    assert "later" in asyncio.run(read_by_assistant())
+    with Balancer() as balancer:  # its connections go to both nodes in turn
+        balancer.ports = [one.port, other.port]
+        wait_until(lambda: all(balancer.has(port) for port in balancer.ports))
+        assert "later" in asyncio.run(read_by_assistant(balancer.port))
 
     few = {"max-items-per-page": "2"}
     for text, is_plain in (
@@ -208,6 +215,19 @@ def test_streams_assistants_and_pages_of_one_node_see_what_another_writes(
             assert "Run the query again" in answer.json["error"]["message"]
         same = one.call("POST", "/graphs/s/query", token, **few)
         assert len(same.json["value"]) == 2
+
+
+def test_a_job_of_one_node_is_read_and_ended_at_another(
+    nodes: Nodes, pair: tuple[Node, Node]
+) -> None:
+    one, other = pair
+    bring_up(nodes, "j", one, other)
+    assert one.call("PUT", "/graphs/j/digitaltwins/a", build_twin("a")).status == 200
+    begun = one.call("POST", "/graphs/j/jobs/deletions", **{"Operation-Id": "all"})
+    assert begun.status == 202, begun.body
+    job = "/graphs/j/jobs/deletions/all"
+    wait_until(lambda: other.call("GET", job).json["status"] == "succeeded")
+    assert [node.call("GET", "/graphs/j/digitaltwins/a").status for node in pair] == [404, 404]
 
 
 # --- nodes that are killed ------------------------------------------------------------------------
@@ -296,6 +316,106 @@ def test_nothing_acknowledged_is_lost_while_nodes_are_killed_and_added(tmp_path:
         doubled = len(list_values(receiver)) - len(set(list_values(receiver)))
         assert doubled <= kills * MOST_IN_FLIGHT
         receiver.stop()
+
+
+@pytest.mark.skipif("postgres" not in choose("sqlite"), reason="long: run make test-postgres")
+def test_the_rate_of_a_caller_holds_over_nodes(tmp_path: Path) -> None:
+    burst = 30
+    limits = {
+        "RateLimits__Enabled": "true",
+        "RateLimits__PerSecond__Read": "0.01",
+        "RateLimits__BurstSeconds": str(burst * 100),
+    }
+    with running(tmp_path) as nodes:
+        one, other = (nodes.start(name, **limits) for name in ("one", "other"))
+        for _ in range(burst):
+            assert one.call("GET", "/models").status == 200
+        assert one.call("GET", "/models").status == 429
+        looks = 0
+        while other.call("GET", "/models").status == 200:
+            looks += 1
+            assert looks < burst - 1  # far fewer than it would allow by itself
+            time.sleep(EXCHANGE_SECONDS)
+
+
+class Client:
+    """Raises a twin's number by conditional writes, over one connection or one for each request."""
+
+    def __init__(self, port: int, twin: str, *, keeps: bool) -> None:
+        self._line = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        self._path = f"/graphs/b/digitaltwins/{twin}?api-version=2023-10-31"
+        self._keeps = keeps
+        self.ending = threading.Event()
+        self.raised = 0
+        self.failed: list[object] = []
+
+    def run(self) -> None:
+        """Raise it until the end; a request fails where its answer is missing or another."""
+        while not self.ending.is_set():
+            try:
+                status, etag = self._send("GET", 200)
+                patch = [{"op": "replace", "path": "/of", "value": str(self.raised + 1)}]
+                if status == 200 and self._send("PATCH", 204, patch, etag)[0] == 204:
+                    self.raised += 1
+            except (OSError, http.client.HTTPException) as error:
+                self.failed.append(error)
+                self._line.close()
+        self._line.close()
+
+    def _send(
+        self, method: str, expected: int, body: object = None, etag: str = ""
+    ) -> tuple[int, str]:
+        headers = {"If-Match": etag, "Content-Type": "application/json-patch+json"} if etag else {}
+        self._line.request(method, self._path, json.dumps(body) if etag else None, headers)
+        answer = self._line.getresponse()
+        text = answer.read()
+        if answer.status != expected:
+            self.failed.append((answer.status, text))
+        if not self._keeps:
+            self._line.close()
+        return answer.status, answer.headers.get("ETag", "")
+
+
+@pytest.mark.skipif("postgres" not in choose("sqlite"), reason="long: run make test-postgres")
+def test_nodes_are_added_and_stopped_under_load_without_a_failed_request(tmp_path: Path) -> None:
+    stops = {"Server__DrainDelay": "1"}  # many times what the balancer needs to see it
+    with running(tmp_path) as nodes, Balancer() as balancer:
+        serving = [nodes.start(name, **stops) for name in ("one", "two")]
+        bring_up(nodes, "b", *serving)
+        balancer.ports = [node.port for node in serving]
+        clients = [Client(balancer.port, f"n{one}", keeps=one % 2 == 0) for one in range(4)]
+        for number in range(len(clients)):
+            first = build_twin(f"n{number}", "0")
+            assert serving[0].call("PUT", f"/graphs/b/digitaltwins/n{number}", first).status == 200
+
+        def wait_for_some() -> None:
+            aims = [client.raised + 10 for client in clients]
+            wait_until(
+                lambda: all(one.raised >= aim for one, aim in zip(clients, aims, strict=True))
+            )
+
+        with Threads(len(clients)) as threads:
+            ends = [threads.submit(client.run) for client in clients]
+            try:
+                for _ in range(int(os.environ.get("TWINFRAME_ROUNDS", "1"))):
+                    wait_for_some()  # of two nodes
+                    serving.append(nodes.start(f"node{len(nodes.made)}", **stops))
+                    balancer.ports = [node.port for node in serving]
+                    wait_until(lambda: balancer.has(serving[-1].port))
+                    wait_for_some()  # of three
+                    serving.pop(0).stop()
+                    wait_for_some()
+            finally:
+                for client in clients:
+                    client.ending.set()
+            for end in ends:
+                end.result()
+        assert [client.failed for client in clients] == [[]] * len(clients)
+        for number, client in enumerate(clients):
+            found = serving[-1].call("GET", f"/graphs/b/digitaltwins/n{number}")
+            assert found.json["of"] == str(client.raised)
+        for node in nodes.made:
+            assert "Traceback" not in node.log.read_text(encoding="utf-8")
 
 
 def list_values(receiver: Receiver) -> list[str]:
