@@ -69,7 +69,7 @@ class Balancer:
             if ready:
                 with contextlib.suppress(OSError):
                     port = ready[next(self._turn) % len(ready)]
-                    return socket.create_connection(("127.0.0.1", port))
+                    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
             time.sleep(LOOK_SECONDS)
         raise OSError("no node is ready")
 

@@ -25,7 +25,7 @@ from twinframe.storage.base import GraphSession, GraphTransaction
 _log = logging.getLogger(__name__)
 
 EXCHANGE_SECONDS: Final = 1.0
-TURN_SECONDS: Final = 3.0
+HOLD_SECONDS: Final = 3.0
 FORGET_SECONDS: Final = 60.0
 _KIND: Final = "caller-rates"
 _MOST_MACHINES: Final = 1000
@@ -79,7 +79,7 @@ class RateExchange:
     async def exchange(self) -> None:
         """Tell others what callers have spent here, and count what they told."""
         now = self._monotonic()
-        if not self._buckets.claim_drain(self._holder, now, TURN_SECONDS):
+        if not self._buckets.claim_drain(self._holder, now, HOLD_SECONDS):
             return
         spent = self._buckets.drain()
         if spent:

@@ -14,7 +14,7 @@ from twinframe.access.rates import LEAST_SECONDS, SharedBuckets
 from twinframe.service.rate_exchange import (
     EXCHANGE_SECONDS,
     FORGET_SECONDS,
-    TURN_SECONDS,
+    HOLD_SECONDS,
     RateExchange,
 )
 from twinframe.storage.memory import MemoryStore
@@ -106,7 +106,7 @@ def test_one_worker_of_a_machine_exchanges_and_another_takes_over_when_it_ends()
     machines.spend(0)
     machines.exchange([second])  # it is not its turn
     assert machines.list_entries() == 0
-    machines.now += TURN_SECONDS + 0.1
+    machines.now += HOLD_SECONDS + 0.1
     machines.spend(0)
     machines.exchange([second, other])
     assert machines.list_entries() == 1
