@@ -86,7 +86,7 @@ def _write_copy(installation: Installation, graph: str, target: Path, *, history
     for path in (target, find_points(target)):
         if path.exists():
             raise InvalidArgument(f"{path} is there already; it is not overwritten.")
-    store = installation.build_store(find_store(installation, graph))
+    store = installation.build_store(*find_store(installation, graph))
     backups = require_backups(store, installation)
     store.open()
     try:
@@ -103,12 +103,15 @@ graph_option = click.option(
 )
 
 
-def find_store(installation: Installation, graph: str) -> str:
-    """Return the name of the store of a hosted graph; empty is the service's own.
+def find_store(installation: Installation, graph: str) -> tuple[str, str]:
+    """Return the names of the store of a hosted graph and of its database.
+
+    They are empty for the service's own graph.
 
     Raises `InvalidArgument` for a graph that is not hosted here.
     """
     if not graph:
-        return ""
+        return "", ""
     with closing(build_catalog(installation)) as catalog:
-        return find_entry(catalog, graph).store
+        entry = find_entry(catalog, graph)
+        return entry.store, entry.database

@@ -29,7 +29,7 @@ SYNTAXES: Final = {syntax.name: syntax for syntax in GRAPH_SYNTAXES}
 
 
 async def export_triples(
-    installation: Installation, store: str, syntax: Syntax, out: IO[bytes]
+    installation: Installation, store: tuple[str, str], syntax: Syntax, out: IO[bytes]
 ) -> int:
     """Write the stored graph of this name; return the number of bytes.
 
@@ -37,7 +37,7 @@ async def export_triples(
     of `Export__Timeout` and `Export__MaxBytes`.
     """
     size = 0
-    async with open_graph(installation, store) as opened:
+    async with open_graph(installation, *store) as opened:
         stream = await opened.triples.export_graph(syntax, Content.ALL)
         try:
             while piece := await stream.read():
@@ -119,7 +119,7 @@ def export(
         def report(section: Section, count: int) -> None:
             bar.update(task, description=f"{section.value}: {count:,}")
 
-        async with open_graph(installation, store) as opened:
+        async with open_graph(installation, *store) as opened:
             return await opened.portable.export_graph(
                 out.write,
                 exact=not plain,

@@ -55,7 +55,7 @@ def export_history(
         task = bar.add_task("export", total=None)
 
         async def run() -> ExportedTables:
-            async with open_graph(installation, store) as opened:
+            async with open_graph(installation, *store) as opened:
                 return await opened.tables.export_tables(
                     sink, start, end, lambda rows: bar.update(task, description=f"{rows:,} rows")
                 )

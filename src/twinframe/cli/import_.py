@@ -119,12 +119,14 @@ class _Run:
         self._findings: list[Finding] = []
         self.done = Progress()
 
-    async def store(self, store: str, after_line: int, *, history: bool, changes: bool) -> bool:
+    async def store(
+        self, store: tuple[str, str], after_line: int, *, history: bool, changes: bool
+    ) -> bool:
         """Import the file; return whether it was read to its end."""
         self._write(self._log.render_status("Started"))
         self.done = Progress(line=after_line)
         try:
-            async with open_graph(self._installation, store, upkeep=True) as graph:
+            async with open_graph(self._installation, *store, upkeep=True) as graph:
                 self.done = await graph.portable.import_graph(
                     self._source,
                     start=self.done,

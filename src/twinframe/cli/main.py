@@ -24,6 +24,7 @@ _COMMANDS = CommandTable(
         "verify": "twinframe.cli.verify:verify",
         "export": "twinframe.cli.export:export",
         "import": "twinframe.cli.import_:import_",
+        "graphs": "twinframe.cli.graphs:graphs",
         "history": "twinframe.cli.history:history",
         "backup": "twinframe.cli.backup:backup",
         "restore": "twinframe.cli.restore:restore",

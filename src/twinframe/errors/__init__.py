@@ -14,6 +14,7 @@ from twinframe.errors.base import StorageBusy as StorageBusy
 from twinframe.errors.base import StorageDamaged as StorageDamaged
 from twinframe.errors.base import StorageError as StorageError
 from twinframe.errors.base import StorageFull as StorageFull
+from twinframe.errors.base import StorageMoved as StorageMoved
 from twinframe.errors.base import StorageUnanswered as StorageUnanswered
 from twinframe.errors.base import TwinframeError as TwinframeError
 from twinframe.errors.derivations import DerivationInvalid as DerivationInvalid

@@ -71,6 +71,12 @@ class StorageBusy(StorageError):
     told = "The store is in use and did not come free in time; try again."
 
 
+class StorageMoved(StorageBusy):
+    """The graph was moved to another database during a read or write, which runs again there."""
+
+    told = "The graph was moved to another database meanwhile; try again."
+
+
 class StorageUnanswered(StorageError):
     """A remote store did not answer a write, which may or may not take effect: read before
     repeating it.

@@ -62,15 +62,23 @@ class Installation:
         """The chosen storage plugin. Raises `PluginError`."""
         return self._load(STORAGE, self.settings.storage.provider)
 
-    def build_store(self, graph: str = "") -> GraphStore:
+    def build_store(self, graph: str = "", database: str = "") -> GraphStore:
         """Build the store of a graph, without opening it; without a name the graph of the settings.
+
+        `database` is that of its entry in the catalog.
 
         Raises `PluginError`, `ConfigurationError`.
         """
         plugin = self.load_storage()
         section = self._read_section(plugin)
         graph = graph or self.settings.storage.graph
-        return plugin.build("twinframe_graph_store", GraphStore, settings=section, graph=graph)  # type: ignore[type-abstract]  # only for isinstance
+        return plugin.build(
+            "twinframe_graph_store",
+            GraphStore,  # type: ignore[type-abstract]  # only for isinstance
+            settings=section,
+            graph=graph,
+            database=database,
+        )
 
     def build_query_engine(self, store: GraphStore) -> QueryEngine | None:
         """Build the query engine of the store, None when it has none. Raises `PluginError`."""

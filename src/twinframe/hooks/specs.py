@@ -31,8 +31,12 @@ def twinframe_settings() -> type[Section] | None:
 
 
 @hookspec(firstresult=True)
-def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
-    """The store of the graph named `graph`, not yet opened. `settings` is the plugin's section."""
+def twinframe_graph_store(settings: Section, graph: str, database: str) -> GraphStore | None:
+    """The store of the graph named `graph`, not yet opened. `settings` is the plugin's section.
+
+    `database` names the one that has the graph, for plugins that can have several; else it is
+    empty, and may be left out.
+    """
 
 
 @hookspec(firstresult=True)

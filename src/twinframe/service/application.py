@@ -213,14 +213,15 @@ def build_graph(
 
 @asynccontextmanager
 async def open_graph(
-    installation: Installation, store: str = "", *, upkeep: bool = False
+    installation: Installation, store: str = "", database: str = "", *, upkeep: bool = False
 ) -> AsyncIterator[Graph]:
     """Open the use cases without a service: the store is open inside the context only.
 
-    `store` is the name of its graph; empty is the service's own. With `upkeep` old events are
-    deleted meanwhile, as in a service; otherwise many writes would leave all their events behind.
+    `store` and `database` are those of its entry in the catalog; empty is the service's own graph.
+    With `upkeep` old events are deleted meanwhile, as in a service; otherwise many writes would
+    leave all their events behind.
     """
-    service = StoreService(installation.build_store(store), installation.settings)
+    service = StoreService(installation.build_store(store, database), installation.settings)
     await service.start()
     try:
         points = installation.find_point_store(service.store)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar, cast
 
-from twinframe.errors import StorageBusy, StorageError
+from twinframe.errors import StorageBusy, StorageError, StorageMoved
 from twinframe.storage.base import GraphSession, GraphStore
 from twinframe.storage.runner_writes import fail_future
 
@@ -31,6 +31,13 @@ class PendingRead:
     read: Callable[[GraphSession], Any]
     future: asyncio.Future[Any]
     deadline: float | None
+
+
+class _Again(StorageMoved):
+    """The read was cut by a move of the graph before it had an answer."""
+
+    def __init__(self) -> None:
+        super().__init__("The graph was moved to another database meanwhile; try again.")
 
 
 class ReadLine:
@@ -142,10 +149,22 @@ class ReadThreads:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
+        is_published = False
+
         def publish(answer: T) -> None:
+            nonlocal is_published
+            is_published = True
             loop.call_soon_threadsafe(self._publish, future, answer)
 
-        return await self._submit(lambda session: read(session, publish), timeout, future)
+        def repeat(session: GraphSession) -> T:
+            try:
+                return read(session, publish)
+            except StorageMoved:
+                if is_published:
+                    raise
+                raise _Again from None
+
+        return await self._submit(repeat, timeout, future)
 
     async def _submit(
         self,
@@ -324,10 +343,19 @@ class ReadThreads:
                 session.close()
 
     def _run(self, session: GraphSession, pending: PendingRead) -> object:
+        try:
+            return self._run_once(session, pending)
+        except _Again:
+            return self._run_once(session, pending)
+
+    def _run_once(self, session: GraphSession, pending: PendingRead) -> object:
         if pending.future.cancelled():
             return None
         if pending.deadline is None:
-            return cast("object", pending.read(session))
+            try:
+                return cast("object", pending.read(session))
+            except StorageMoved:
+                return cast("object", pending.read(session))
         if time.monotonic() >= pending.deadline:
             raise StorageBusy(
                 "The query waited for a free thread until its time was over; try again."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import psycopg
@@ -57,6 +59,7 @@ _AWAY: Final = ("08", "57P", "25P03", "25P04")
 """Beginnings of SQLSTATE: a connection that failed, a server that stops or starts, or that ended a
 transaction which took too long.
 """
+MOVED: Final = "The graph was moved to another database meanwhile; try again."
 LATE: Final = "The query ran longer than it may (Query__Timeout) and was stopped."
 
 
@@ -106,6 +109,15 @@ def build_error(error: BaseException) -> TwinframeError:
     if is_lost(error):
         return ServerAway(f"The PostgreSQL server is away: {_read_line(error)}.")
     return ServerFailed(f"PostgreSQL failed: {type(error).__name__}: {_read_line(error)}.")
+
+
+@contextmanager
+def building_errors() -> Iterator[None]:
+    """Raise the service's errors for those of psycopg inside."""
+    try:
+        yield
+    except EngineError as error:
+        raise build_error(error) from error
 
 
 def _build_known(error: BaseException) -> TwinframeError | None:

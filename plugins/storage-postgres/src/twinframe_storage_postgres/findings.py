@@ -53,7 +53,12 @@ def list_findings(settings: PostgresSettings) -> Sequence[Finding]:
             ),
         ]
     try:
-        return [*found, *_check_server(connection, settings), *_check_standbys(settings)]
+        return [
+            *found,
+            *_check_server(connection, settings),
+            *_check_standbys(settings),
+            *_check_databases(settings),
+        ]
     finally:
         connection.close()
 
@@ -134,6 +139,24 @@ def _check_tables(connection: Connection, settings: PostgresSettings) -> Iterato
         yield build_fine("versions", f"{older} graphs are migrated when they are opened.")
     if later:
         yield build_fine("versions", f"A later release has migrated {later} graphs already.")
+
+
+def _check_databases(settings: PostgresSettings) -> Iterator[Finding]:
+    for name in settings.databases:
+        key = f"Storage__Postgres__Databases__{name}"
+        try:
+            with connect(settings.build_for(name)) as connection:
+                row = connection.execute(_MAY_CREATE).fetchone()
+        except psycopg.Error as error:
+            reason = (str(error).strip().splitlines() or [repr(error)])[0]
+            text = f"The database of {key} cannot be reached: {reason}."
+            yield build_error("storage", text, "Check its connection string, and the server.")
+            continue
+        if row == (True,):
+            yield build_fine("storage", f"The database of {key} takes graphs.")
+        else:
+            text = f"The user may not create schemas in the database of {key}."
+            yield build_error("storage", text, "GRANT CREATE ON DATABASE to it.")
 
 
 def _check_standbys(settings: PostgresSettings) -> Iterator[Finding]:

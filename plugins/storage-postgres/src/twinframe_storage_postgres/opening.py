@@ -16,8 +16,9 @@ from psycopg import errors as pg
 
 from twinframe.errors import ConfigurationError, StorageBusy
 from twinframe.runtime.backoff import Backoff
-from twinframe_storage_postgres.connections import Connection, Connections
+from twinframe_storage_postgres.connections import Connection
 from twinframe_storage_postgres.errors import ReleaseTooOld, is_repeatable
+from twinframe_storage_postgres.homes import FORWARDED, Forwarded, Home, drop_forward, read_forward
 
 _MIGRATION: Final = re.compile(r"(\d{4})_[a-z_]+\.sql")
 _LEAST: Final = re.compile(r"^-- least: (\d+)$", re.MULTILINE)
@@ -77,16 +78,17 @@ def load_migrations() -> tuple[Migration, ...]:
     return tuple(sorted(found, key=lambda each: each.version))
 
 
-def open_graph(connections: Connections, schema: str, prefix: str) -> None:
-    """Create or migrate the tables. Any number of processes may do this at once.
+def open_graph(home: Home, prefix: str) -> None:
+    """Create or migrate the tables, where the graph is. Any number of processes may do so at once.
 
     Raises `ConfigurationError` for a server or tables that this release cannot use, for a schema
     that holds something else, and for missing rights; `psycopg.Error`.
     """
+    schema = home.schema
     try:
-        connections.run(lambda connection: _open(connection, schema, prefix))
+        home.run(lambda connection: _open(connection, schema, prefix))
     except _RACES:  # NOTE: a server without advisory locks: another process was faster
-        connections.run(lambda connection: _open(connection, schema, prefix))
+        home.run(lambda connection: _open(connection, schema, prefix))
     except (pg.FeatureNotSupported, pg.SyntaxError, pg.UndefinedFunction) as error:
         raise ConfigurationError(
             "The PostgreSQL server does not take the tables and functions of a graph: "
@@ -113,14 +115,14 @@ def _open(connection: Connection, schema: str, prefix: str) -> None:
         )
     present = _read_version(connection, schema, prefix)
     if not present:
-        _create(connection, schema, prefix)
+        create_tables(connection, schema, prefix)
         return
     for migration in load_migrations():
         if migration.version > present:
             _migrate(connection, schema, migration)
 
 
-def _create(connection: Connection, schema: str, prefix: str) -> None:
+def create_tables(connection: Connection, schema: str, prefix: str) -> None:
     """Make all tables in one transaction; nobody uses them yet."""
     with connection.transaction():
         connection.execute(_LOCK, (schema,))
@@ -208,6 +210,8 @@ def _read_version(connection: Connection, schema: str, prefix: str) -> int:
     if row is None:
         return 0
     version, least = row
+    if version == FORWARDED:
+        raise Forwarded
     newest = load_migrations()[-1].version
     if least > newest:
         raise ConfigurationError(
@@ -273,8 +277,11 @@ def _apply(connection: Connection, schema: str, migration: Migration, sql: str) 
 def remove_graph(connection: Connection, schema: str, prefix: str, timeout: float) -> None:
     """Remove the schema with all that is in it, in one transaction.
 
-    Raises `psycopg.Error`, and `ConfigurationError` where it holds something else.
+    Raises `psycopg.Error`; `Forwarded` where only a forwarding record is, `ConfigurationError`
+    where it holds something else.
     """
+    if read_forward(connection, schema) is not None:
+        raise Forwarded
     with connection.transaction():
         connection.execute(
             "SELECT set_config('lock_timeout', %s, true)", (str(max(int(timeout * 1000), 1)),)
@@ -282,3 +289,12 @@ def remove_graph(connection: Connection, schema: str, prefix: str, timeout: floa
         connection.execute(_LOCK, (schema,))
         has_own(connection, schema, prefix, "graph")
         connection.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
+
+
+def remove_forward(connection: Connection, schema: str, timeout: float) -> None:
+    """Remove the forwarding record, if there is one. Raises `psycopg.Error`."""
+    with connection.transaction():
+        connection.execute(
+            "SELECT set_config('lock_timeout', %s, true)", (str(max(int(timeout * 1000), 1)),)
+        )
+        drop_forward(connection, schema)

@@ -30,9 +30,11 @@ def twinframe_findings(settings: Section) -> Sequence[Finding]:
 
 
 @hookimpl
-def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
+def twinframe_graph_store(settings: Section, graph: str, database: str) -> GraphStore | None:
     """Build the graph's store, without a connection."""
-    return PostgresGraphStore(settings, graph) if isinstance(settings, PostgresSettings) else None
+    if not isinstance(settings, PostgresSettings):
+        return None
+    return PostgresGraphStore(settings, graph, database)
 
 
 @hookimpl

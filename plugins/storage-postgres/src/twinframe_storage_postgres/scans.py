@@ -13,9 +13,8 @@ from twinframe.model.values import Node, Relationship
 from twinframe.query.algebra import Direction, LabelExpression
 from twinframe.query.evaluate.labels import compile_labels, find_label_names
 from twinframe.query.reader import GraphReader, Hop
-from twinframe_storage_postgres.connections import Connections
+from twinframe_storage_postgres.homes import Home
 from twinframe_storage_postgres.opening import check_least
-from twinframe_storage_postgres.standbys import Standbys
 from twinframe_storage_postgres.statements import Row, StatementRunner
 
 _LABELS: Final = """
@@ -65,10 +64,8 @@ def read_label_sets(runner: StatementRunner) -> LabelSets:
 class GraphScans(StatementRunner, GraphReader):
     """Reads for the evaluator; decodes documents, and caches labels until the schema changes."""
 
-    def __init__(
-        self, connections: Connections, schema: str, standbys: Standbys | None = None
-    ) -> None:
-        super().__init__(connections, schema, standbys)
+    def __init__(self, home: Home, *, standbys: bool = True) -> None:
+        super().__init__(home, standbys=standbys)
         self._labels: LabelSets = {}
         self._labels_version = -1
 

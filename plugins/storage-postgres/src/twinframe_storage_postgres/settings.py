@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
+from twinframe.errors import ConfigurationError
 from twinframe.settings import Count, Seconds, Section
 
+MAIN: Final = "main"
+"""The name of the database of `Url`."""
+DatabaseName = Annotated[str, Field(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$")]
 _PREFIX: Final = re.compile(r"[a-z_][a-z0-9_]{0,30}")
 
 
@@ -32,6 +36,16 @@ class PostgresSettings(Section):
         default=0.1,
         description="Seconds to wait for a standby to have all that was acknowledged. Then the "
         "primary is read.",
+    )
+    databases: dict[DatabaseName, SecretStr] = Field(
+        default={},
+        description="Connection strings of more databases for hosted graphs, by name: "
+        "`Storage__Postgres__Databases__north=postgresql://…`. The one of `Url` is `main`; it also "
+        "has the catalog.",
+    )
+    database_read_urls: dict[DatabaseName, SecretStr] = Field(
+        default={},
+        description="As `ReadUrls`, for each of these databases by its name.",
     )
     schema_: str = Field(
         default="twinframe",
@@ -107,6 +121,47 @@ class PostgresSettings(Section):
                 )
             cls._check_url(SecretStr(url))
         return value
+
+    @field_validator("databases")
+    @classmethod
+    def _check_databases(cls, value: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        if MAIN in value:
+            raise ValueError(f"{MAIN} is the database of Url; choose another name")
+        for name, url in value.items():
+            if not url.get_secret_value():
+                raise ValueError(f"{name} must have a connection string")
+            cls._check_url(url)
+        return value
+
+    @field_validator("database_read_urls")
+    @classmethod
+    def _check_database_read_urls(cls, value: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        for url in value.values():
+            cls._check_read_urls(url)
+        return value
+
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        unknown = sorted(self.database_read_urls.keys() - self.databases.keys())
+        if unknown:
+            raise ValueError(f"DatabaseReadUrls names {unknown[0]}, which is not in Databases")
+        return self
+
+    def build_for(self, database: str) -> PostgresSettings:
+        """Build the settings of one of the databases.
+
+        Raises `ConfigurationError` for a name without a connection string.
+        """
+        if database == MAIN:
+            return self
+        if database not in self.databases:
+            known = ", ".join([MAIN, *self.databases])
+            raise ConfigurationError(
+                f"The database {database!r} has no connection string here: set "
+                f"Storage__Postgres__Databases__{database}. There are: {known}."
+            )
+        urls = self.database_read_urls.get(database, SecretStr(""))
+        return self.model_copy(update={"url": self.databases[database], "read_urls": urls})
 
     @field_validator("schema_")
     @classmethod

@@ -11,16 +11,24 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import count
 from typing import Any, Final, NoReturn, TypeAlias
 
 import psycopg
 from psycopg import errors as pg
 
-from twinframe.errors import QueryTimeout, TwinframeError
+from twinframe.errors import QueryTimeout, StorageMoved, TwinframeError
 from twinframe_storage_postgres.connections import Connection, Connections
-from twinframe_storage_postgres.errors import LATE, EngineError, build_error, is_stale, is_worn
+from twinframe_storage_postgres.errors import (
+    LATE,
+    MOVED,
+    EngineError,
+    build_error,
+    is_stale,
+    is_worn,
+)
+from twinframe_storage_postgres.homes import GONE, MOST_HOPS, Home
 from twinframe_storage_postgres.opening import check_least
-from twinframe_storage_postgres.standbys import Standbys
 
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
@@ -71,15 +79,14 @@ class StatementRunner:
     """Statements outside of a snapshot use any connection, and see the newest state.
 
     Those inside share one, which is taken with the first of them; that makes the snapshot, too. It
-    may be one to a standby.
+    may be one to a standby, unless `standbys` is false.
     """
 
-    def __init__(
-        self, connections: Connections, schema: str, standbys: Standbys | None = None
-    ) -> None:
-        self.schema = schema
-        self._connections = self._source = connections
-        self._standbys = standbys
+    def __init__(self, home: Home, *, standbys: bool = True) -> None:
+        self.schema = home.schema
+        self._home = home
+        self._source = self._primary = home.connections
+        self._reads_standbys = standbys
         self._connection: Connection | None = None
         self._depth = 0
         self._deadline: float | None = None
@@ -289,7 +296,7 @@ class StatementRunner:
     def _check_release(self) -> None:
         """Raise `ReleaseTooOld` when a later release has taken away what this one reads."""
         with suppress(*EngineError):
-            for (least,) in self._connections.run(
+            for (least,) in self._home.connections.run(
                 lambda connection: connection.execute(qualify(_LEAST, self.schema)).fetchall()
             ):
                 check_least(self.schema, least)
@@ -299,15 +306,21 @@ class StatementRunner:
     ) -> list[list[Row]]:
         """The same, with errors of psycopg. `once`: the statement will hardly come again."""
         if not self._depth:
-            return self._connections.run(
+            return self._home.run(
                 lambda connection: send(connection, statements, once=once, binary=binary)
             )
         self.check_deadline()
         if self._connection is not None:
-            with self._watched(self._connection):
-                limited = [*self._limit(), *statements]
-                found = send(self._connection, limited, once=once, binary=binary)
-                return found[len(limited) - len(statements) :]
+            try:
+                with self._watched(self._connection):
+                    limited = [*self._limit(), *statements]
+                    found = send(self._connection, limited, once=once, binary=binary)
+            except GONE as error:
+                # NOTE: a move waits for no snapshot: it takes the schema's name away under it.
+                if self._home.follow(error, self._primary):
+                    raise StorageMoved(MOVED) from error
+                raise
+            return found[len(limited) - len(statements) :]
 
         def begin(connection: Connection) -> list[list[Row]]:
             opening = self._open_statements(connection)
@@ -323,8 +336,21 @@ class StatementRunner:
         self, begin: Callable[[Connection], list[list[Row]]]
     ) -> tuple[Connection, list[list[Row]]]:
         """Run the first statements of a snapshot on a connection that is kept."""
-        standbys, primary = self._standbys, self._connections
-        taken = standbys.take(primary) if standbys else None
+        for hop in count():
+            primary = self._primary = self._home.connections
+            try:
+                return self._begin_at(primary, begin)
+            except GONE as error:
+                # NOTE: before `follow`: it may wait for a connection, which this one has to free.
+                self._leave()
+                if hop == MOST_HOPS or not self._home.follow(error, primary, again=not hop):
+                    raise
+        raise AssertionError
+
+    def _begin_at(
+        self, primary: Connections, begin: Callable[[Connection], list[list[Row]]]
+    ) -> tuple[Connection, list[list[Row]]]:
+        taken = self._home.standbys.take(primary) if self._reads_standbys else None
         self._source = taken[0] if taken else primary
         while True:
             connection, is_new = (taken[1], False) if taken else self._source.take()

@@ -6,15 +6,23 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import psycopg
 from psycopg import errors as pg
 
-from twinframe.errors import ConfigurationError, StorageError, StorageUnanswered, TwinframeError
+from twinframe.errors import (
+    ConfigurationError,
+    StorageError,
+    StorageMoved,
+    StorageUnanswered,
+    TwinframeError,
+)
 from twinframe.runtime.backoff import Backoff
 from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, WriteFunction
+from twinframe.storage.databases import SeveralDatabases
 from twinframe.storage.tables import TableKeeper, Tables
 from twinframe_storage_postgres.commit import Outcomes, TransactionFailed, run_batch
 from twinframe_storage_postgres.compiler.abilities import NOTHING, RECURSION, Abilities
@@ -30,22 +38,26 @@ from twinframe_storage_postgres.connections import (
 from twinframe_storage_postgres.errors import (
     EngineError,
     build_error,
+    building_errors,
     is_lost,
     is_repeatable,
     is_worn,
 )
 from twinframe_storage_postgres.facts import InterfaceNames
+from twinframe_storage_postgres.homes import Home
+from twinframe_storage_postgres.moving import GraphMove, measure_database, measure_graph
 from twinframe_storage_postgres.names import build_graph_schema
 from twinframe_storage_postgres.notices import Watch
-from twinframe_storage_postgres.opening import open_graph, remove_graph
+from twinframe_storage_postgres.opening import open_graph, remove_forward, remove_graph
 from twinframe_storage_postgres.proving import prove_server
 from twinframe_storage_postgres.session import PostgresReads, PostgresSession
-from twinframe_storage_postgres.settings import PostgresSettings
-from twinframe_storage_postgres.standbys import Standbys
+from twinframe_storage_postgres.settings import MAIN, PostgresSettings
 from twinframe_storage_postgres.statements import qualify
 from twinframe_storage_postgres.tables import PostgresTables
 from twinframe_storage_postgres.transaction import PostgresTransaction
 from twinframe_storage_postgres.verify import verify_graph
+
+T = TypeVar("T")
 
 _ATTEMPTS: Final = 5
 _PAUSES: Final = Backoff(0.005, 0.2, spread=1)
@@ -54,7 +66,7 @@ _LOCK: Final = "SELECT 1 FROM @graph FOR UPDATE"
 _BATCH: Final = "SELECT batch FROM @writer WHERE id = %s"
 
 
-class PostgresGraphStore(GraphStore, TableKeeper):
+class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
     """The graph named `graph`, shared by any number of processes on any number of machines."""
 
     traits = StoreTraits(
@@ -65,14 +77,14 @@ class PostgresGraphStore(GraphStore, TableKeeper):
         distributed=True,
     )
 
-    def __init__(self, settings: PostgresSettings, graph: str) -> None:
+    def __init__(self, settings: PostgresSettings, graph: str, database: str = "") -> None:
+        """`database` is the name of the one that has the graph, or had it; empty is `main`."""
         self.settings = settings
         self.schema = build_graph_schema(settings.schema_, graph)
         self.scratch = Path(settings.directory) / f"{self.schema}.results"
-        self._connections: Connections | None = None
-        self._standbys: Standbys | None = None
         self._abilities: Abilities | None = None
         self._watch: Watch | None = None
+        self._home = Home(settings, self.schema, database)
         self._writing = threading.Lock()
         self._names: InterfaceNames | None = None
         self._writer = uuid.uuid4().hex
@@ -90,37 +102,33 @@ class PostgresGraphStore(GraphStore, TableKeeper):
             raise ConfigurationError(
                 f"Storage__Postgres__Directory: {directory} cannot be used: {error.strerror}."
             ) from error
-        connections = share_connections(self.settings)
         try:
-            open_graph(connections, self.schema, self.settings.schema_)
-            self._abilities = _limit(prove_server(connections, self.schema), self.settings)
+            self._home.open()
+            open_graph(self._home, self.settings.schema_)
+            self._abilities = _limit(
+                prove_server(self._home.connections, self.schema), self.settings
+            )
         except EngineError as error:
-            release_connections(connections)
+            self._home.close()
             raise build_error(error) from error
         except BaseException:
-            release_connections(connections)
+            self._home.close()
             raise
-        self._connections = connections
-        self._standbys = Standbys(self.settings)
-        self._watch = connections.notices.watch(self.schema)
+        self._home.on_move = self._watch_notices
+        self._watch_notices()
 
     def close(self) -> None:
         """Release the connections."""
         with self._writing:
-            if self._watch is not None:
-                self._watch.close()
-            if self._connections is not None:
-                release_connections(self._connections)
-            if self._standbys is not None:
-                self._standbys.close()
-            self._connections = self._standbys = self._watch = None
+            self._home.close()
+            watch, self._watch = self._watch, None
+            if watch is not None:
+                watch.close()
 
     @property
     def connections(self) -> Connections:
-        """The connections of this process. Raises `StorageError` while the store is not open."""
-        if self._connections is None:
-            raise StorageError("The store is not open.")
-        return self._connections
+        """The connections to the primary. Raises `StorageError` while the store is not open."""
+        return self._home.connections
 
     @property
     def abilities(self) -> Abilities:
@@ -135,7 +143,7 @@ class PostgresGraphStore(GraphStore, TableKeeper):
 
     def session(self) -> PostgresSession:
         """A session, which takes a connection only while it reads."""
-        return PostgresReads(self.connections, self.schema, self._standbys)
+        return PostgresReads(self._home)
 
     def write(self, functions: Sequence[WriteFunction[object]]) -> Sequence[Outcome[object]]:
         """Run the write functions and commit them together, while no other node writes."""
@@ -154,7 +162,8 @@ class PostgresGraphStore(GraphStore, TableKeeper):
 
     def build_tables(self, prefix: str, version: int, statements: Sequence[str]) -> Tables:
         """Tables in the schema of the graph."""
-        return PostgresTables(self.settings, self.schema, prefix, version, statements)
+        home = Home(self.settings, self.schema, self._home.database)
+        return PostgresTables(self.settings, home, prefix, version, statements)
 
     def remove(self, timeout: float) -> None:
         """Remove the schema, once nobody reads or writes it.
@@ -162,14 +171,77 @@ class PostgresGraphStore(GraphStore, TableKeeper):
         NOTE: it does not know which processes have it open; the catalog does (decision 0067). One
         that does finds the graph gone at its next read. Raises `StorageBusy` after `timeout`.
         """
-        connections = share_connections(self.settings)
-        try:
-            prefix = self.settings.schema_
-            connections.run(lambda each: remove_graph(each, self.schema, prefix, timeout))
-        except EngineError as error:
-            raise build_error(error) from error
-        finally:
-            release_connections(connections)
+
+        prefix = self.settings.schema_
+
+        def remove(home: Home) -> None:
+            home.run(lambda each: remove_graph(each, self.schema, prefix, timeout))
+
+        self._visit(remove)
+        for database in self.list_databases() if self.settings.databases else ():
+            with suppress(TwinframeError):  # NOTE: what points to nothing harms nobody
+                self._connect(database, lambda found: remove_forward(found, self.schema, timeout))
+
+    def _watch_notices(self) -> None:
+        """Tell and hear by the database that the graph is in now."""
+        former, self._watch = self._watch, self._home.connections.notices.watch(self.schema)
+        if former is not None and former.wake is not None:
+            wake = former.wake
+            former.close()
+            self._watch.listen(wake)
+            wake()
+
+    # --- several databases ------------------------------------------------------------------------
+
+    def list_databases(self) -> Sequence[str]:
+        """`main`, and those of the settings."""
+        return [MAIN, *self.settings.databases]
+
+    def measure_database(self, database: str) -> int:
+        """Return the bytes of all that is in it."""
+        return self._connect(database, measure_database)
+
+    def measure_graph(self) -> int:
+        """Return the bytes of the schema."""
+        return self._visit(
+            lambda home: home.run(lambda connection: measure_graph(connection, self.schema))
+        )
+
+    def move(self, target: str, move: str, report: Callable[[str], None]) -> float:
+        """Copy the graph, and leave a forwarding record."""
+        with building_errors():
+            return self._build_move(target, move).run(report)
+
+    def settle_move(self, target: str, move: str) -> bool:
+        """Look whether the forwarding record of the move is there."""
+        with building_errors():
+            return self._build_move(target, move).settle()
+
+    def clear_move(self, move: str) -> None:
+        """Remove the schema of what was left."""
+        with building_errors():
+            self._build_move("", move).clear()
+
+    def _build_move(self, target: str, move: str) -> GraphMove:
+        return GraphMove(self.settings, self.schema, self._home.database, target, move)
+
+    def _visit(self, use: Callable[[Home], T]) -> T:
+        """Use the graph's database, whether the store is open or not."""
+        home = Home(self.settings, self.schema, self._home.database)
+        with building_errors():
+            home.open()
+            try:
+                return use(home)
+            finally:
+                home.close()
+
+    def _connect(self, database: str, use: Callable[[Connection], T]) -> T:
+        with building_errors():
+            connections = share_connections(self.settings.build_for(database))
+            try:
+                return connections.run(use)
+            finally:
+                release_connections(connections)
 
     # --- writing --------------------------------------------------------------------------------
 
@@ -181,6 +253,8 @@ class PostgresGraphStore(GraphStore, TableKeeper):
                 return self._try(functions)
             except TransactionFailed as failed:
                 error = failed.__cause__
+            if isinstance(error, StorageMoved):
+                continue
             if not (is_repeatable(error) or is_worn(error)) or attempt == _ATTEMPTS:
                 break
             time.sleep(_PAUSES.build_pause(attempt))
@@ -221,7 +295,7 @@ class PostgresGraphStore(GraphStore, TableKeeper):
         return outcomes
 
     def _build_transaction(self) -> PostgresTransaction:
-        return PostgresTransaction(self.connections, self.schema, self.settings, self._names)
+        return PostgresTransaction(self._home, self.settings, self._names)
 
     def _find_out(self) -> bool:
         """Return whether the last batch took effect, whose answer was lost.
@@ -233,7 +307,7 @@ class PostgresGraphStore(GraphStore, TableKeeper):
         attempt = 1
         while True:
             try:
-                return self.connections.run(self._ask) == self._batch
+                return self._home.run(self._ask) == self._batch
             except (psycopg.Error, TwinframeError) as error:
                 if time.monotonic() >= end:
                     raise StorageUnanswered(

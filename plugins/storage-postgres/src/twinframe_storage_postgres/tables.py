@@ -18,11 +18,10 @@ from twinframe_storage_postgres.connections import (
     DURABLE,
     Connection,
     Connections,
-    release_connections,
-    share_connections,
     watching_standbys,
 )
 from twinframe_storage_postgres.errors import EngineError, build_error, is_lost
+from twinframe_storage_postgres.homes import Forwarded, Home, read_forward
 from twinframe_storage_postgres.settings import PostgresSettings
 from twinframe_storage_postgres.statements import send
 
@@ -33,6 +32,7 @@ _ROWS: Final = 1000
 _EXISTS: Final = "SELECT to_regclass(%s) IS NOT NULL"
 _VERSION: Final = "SELECT value FROM @meta WHERE key = 'version'"
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+_LOCK_GRAPH: Final = 'SELECT instance FROM "{}".graph FOR UPDATE'
 _SIZE: Final = (
     "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
     "JOIN pg_namespace n ON n.oid = c.relnamespace "
@@ -59,15 +59,16 @@ class PostgresTables(Tables):
     def __init__(
         self,
         settings: PostgresSettings,
-        schema: str,
+        home: Home,
         prefix: str,
         version: int,
         statements: Sequence[str],
     ) -> None:
         """`statements` create the tables of that `version`."""
-        self._settings, self._schema, self._prefix = settings, schema, prefix
+        self._settings, self._schema, self._prefix = settings, home.schema, prefix
+        self._home = home
         self._version, self._statements = version, statements
-        self._connections: Connections | None = None
+        self._is_open = False
         self._sharing = Lock()
         self._is_ready = False
 
@@ -76,7 +77,8 @@ class PostgresTables(Tables):
         if self._is_ready:
             return True
         try:
-            return self._share().run(self._exists)
+            self._share()
+            return self._home.run(self._find)
         except EngineError as error:
             raise build_error(error) from error
 
@@ -120,15 +122,16 @@ class PostgresTables(Tables):
     def close(self) -> None:
         """Release the connections."""
         with self._sharing:
-            connections, self._connections = self._connections, None
-        if connections is not None:
-            release_connections(connections)
+            if self._is_open:
+                self._home.close()
+            self._is_open = False
 
     def _share(self) -> Connections:
         with self._sharing:
-            if self._connections is None:
-                self._connections = share_connections(self._settings)
-            return self._connections
+            if not self._is_open:
+                self._home.open()
+                self._is_open = True
+            return self._home.connections
 
     # --- transactions ---------------------------------------------------------------------------
 
@@ -188,20 +191,31 @@ class PostgresTables(Tables):
         if self._is_ready:
             return
         try:
+            self._share()
             try:
-                self._share().run(self._create)
+                self._home.run(self._create)
             except _RACES:  # NOTE: a server without advisory locks: another process was faster
-                self._share().run(self._create)
+                self._home.run(self._create)
         except EngineError as error:
             raise build_error(error) from error
         self._is_ready = True
 
-    def _create(self, connection: Connection) -> None:
+    def _find(self, connection: Connection) -> bool:
+        """Look for the tables. Raises `Forwarded` where the graph was moved away."""
         if self._exists(connection):
+            return True
+        if read_forward(connection, self._schema) is not None:
+            raise Forwarded
+        return False
+
+    def _create(self, connection: Connection) -> None:
+        if self._find(connection):
             self._check(connection)
             return
         with connection.transaction():
             connection.execute(_LOCK, (self._schema,))
+            # NOTE: a move of the graph takes this lock, and then looks for tables like these.
+            connection.execute(_LOCK_GRAPH.format(self._schema))
             if not self._exists(connection):
                 for statement in self._statements:
                     connection.execute(_render(statement, self._schema, self._prefix))

@@ -14,6 +14,7 @@ from twinframe.errors import (
     RelationshipNotFound,
     RelationshipsNotDeleted,
     StorageError,
+    StorageMoved,
     TargetTwinNotFound,
     TwinNotFound,
 )
@@ -31,13 +32,13 @@ from twinframe_storage_postgres.connections import (
     DURABLE,
     WARNED,
     Connection,
-    Connections,
     watching_standbys,
 )
 from twinframe_storage_postgres.draft import Draft, Mark
 from twinframe_storage_postgres.errors import is_worn
 from twinframe_storage_postgres.facts import Facts, InterfaceNames
 from twinframe_storage_postgres.history import split_keys
+from twinframe_storage_postgres.homes import Home
 from twinframe_storage_postgres.opening import check_least
 from twinframe_storage_postgres.session import PostgresSession, build_stored
 from twinframe_storage_postgres.settings import PostgresSettings
@@ -130,12 +131,11 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
 
     def __init__(
         self,
-        connections: Connections,
-        schema: str,
+        home: Home,
         settings: PostgresSettings,
         names: InterfaceNames | None,
     ) -> None:
-        super().__init__(connections, schema)
+        super().__init__(home, standbys=False)
         self._depth = 1  # a snapshot inside is the transaction itself
         self._settings = settings
         self._facts: Facts | None = None
@@ -281,9 +281,9 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         if connection is not None:
             if is_worn(self.failure):
                 connection.close()  # and with it the others, which will be no better
-                self._connections.give(connection)
+                self._source.give(connection)
             else:
-                self._connections.end(connection)
+                self._source.end(connection)
 
     def change(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """Run a statement that changes something, after what is in the draft."""
@@ -334,6 +334,15 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         if self._wanted is not None:
             raise _Missing
         return super()._run(statements, once=once)
+
+    def _send(
+        self, statements: Sequence[Statement], *, once: bool, binary: bool = True
+    ) -> list[list[Row]]:
+        try:
+            return super()._send(statements, once=once, binary=binary)
+        except StorageMoved as moved:
+            self.failure = moved
+            raise
 
     def _free(self, planning: str) -> list[Statement]:
         del planning

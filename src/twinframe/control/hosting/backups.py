@@ -39,7 +39,7 @@ def make_backup(
     Raises `ConfigurationError` for a storage without backups, `InvalidArgument` for a graph that is
     no longer served.
     """
-    store = installation.build_store(entry.store)
+    store = installation.build_store(entry.store, entry.database)
     backups = require_backups(store, installation)
     if not open_kept(catalog, entry, store):
         raise InvalidArgument(f"The graph {entry.resource_id} is served no more.")
@@ -182,7 +182,7 @@ def restore_backup(
             raise InvalidArgument(f"No graph {resource_id!r} is served here.")
         directory = change.directory
         source = find_backup(directory, name)
-        store = installation.build_store(entry.store)
+        store = installation.build_store(entry.store, entry.database)
         backups = require_backups(store, installation)
         before = _back_up_before(
             installation, store, backups, directory, history=find_points(source).exists()

@@ -61,7 +61,7 @@ class HostedSettings:
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A hosted graph. `store` is its name in the storage.
+    """A hosted graph. `store` is its name in the storage, `database` that of one of several.
 
     `generation` changes whenever the data under that name are replaced, by a restore.
     """
@@ -74,6 +74,7 @@ class CatalogEntry:
     settings: HostedSettings
     availability: Availability = Availability.SERVED
     generation: int = 0
+    database: str = ""
 
     @property
     def identity(self) -> tuple[str, str, int, Availability]:
@@ -257,7 +258,10 @@ def open_kept(catalog: Catalog, entry: CatalogEntry, store: GraphStore) -> bool:
 
 def render_entry(entry: CatalogEntry) -> bytes:
     """Render an entry as it is stored."""
-    return orjson.dumps({"format": FORMAT, **asdict(entry)}, option=orjson.OPT_INDENT_2)
+    document = {"format": FORMAT, **asdict(entry)}
+    if not entry.database:  # NOTE: older releases read entries without this member only
+        del document["database"]
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2)
 
 
 def parse_entry(content: bytes, place: str) -> CatalogEntry:

@@ -146,10 +146,29 @@ def check_fence(session: ControlSession, name: str, fence: int) -> CatalogEntry 
 
 
 def put_entry(found: ControlTransaction, kind: str, name: str, entry: CatalogEntry) -> None:
-    """Insert or replace an entry."""
+    """Insert or replace an entry. The database stays: only a finished move changes it."""
+    graph = read_graph(found, build_id(entry))
+    if graph is not None:
+        entry = replace(entry, database=graph.database)
     stored = found.read(kind, name)
     body = render_entry(entry)
     if stored is None:
         found.insert(Record(kind, name, body))
     else:
         found.update(replace(stored, body=body, keys={}))
+
+
+def put_database(found: ControlTransaction, name: str, database: str) -> None:
+    """Set the database of a graph that was moved, where it is still known."""
+    graph = read_graph(found, name)
+    if graph is None:
+        return
+    moved = replace(graph, database=database)
+    stored = found.read(GRAPH.name, name)
+    assert stored is not None  # noqa: S101  # it was just read
+    found.update(replace(stored, body=render_entry(moved)))
+    address = found.read(ADDRESS.name, graph.resource_id)
+    served = parse_address(address)
+    if address is not None and served is not None and build_id(served) == name:
+        body = render_entry(replace(served, database=database))
+        found.update(replace(address, body=body, keys={}))

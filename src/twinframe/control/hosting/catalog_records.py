@@ -133,6 +133,17 @@ class RecordCatalog(Catalog):
         self._thread = threading.Thread(target=self._follow, name="twinframe-catalog", daemon=True)
         self._thread.start()
 
+    def register(self) -> str:
+        """Show from now on that this process lives, until `close`; return its id."""
+        if self._thread is None:
+            self.start()
+        return self._process
+
+    def is_alive(self, process: str) -> bool:
+        """Return whether a process that registered lives."""
+        found = self.read(lambda session: session.read(PROCESS.name, process))
+        return found is not None and not self._is_over(found)
+
     def close(self) -> None:
         """Stop following and close the store."""
         self._ending.set()

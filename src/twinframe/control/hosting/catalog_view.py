@@ -15,7 +15,8 @@ USE: Final = RecordKind("hosted_use", ("graph", "process"))
 PROCESS: Final = RecordKind("hosted_process")
 STATISTICS: Final = RecordKind("hosted_statistics", ("graph",))
 COUNT: Final = RecordKind("hosted_count", ("graph",))
-KINDS: Final = (GRAPH, ADDRESS, USE, PROCESS, STATISTICS, COUNT)
+MOVE: Final = RecordKind("hosted_move", ("graph",))
+KINDS: Final = (GRAPH, ADDRESS, USE, PROCESS, STATISTICS, COUNT, MOVE)
 OF_GRAPHS: Final = (USE, STATISTICS, COUNT)
 """Those that go with their graph."""
 

@@ -328,7 +328,7 @@ class HostedGraphs:
     def _open_store(self, hosted: HostedGraphEntry) -> OpenGraph:
         """PERF: in a thread, with all that the first request would otherwise open on the loop."""
         settings, directory = self._settings, hosted.directory
-        store = self._installation.build_store(hosted.entry.store)
+        store = self._installation.build_store(hosted.entry.store, hosted.entry.database)
         if not open_kept(self.catalog, hosted.entry, store):
             raise GraphNotFound
         with ExitStack() as undo:

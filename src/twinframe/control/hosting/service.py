@@ -30,6 +30,7 @@ from twinframe.control.hosting.catalog import (
 )
 from twinframe.control.hosting.catalog_files import FileCatalog
 from twinframe.control.hosting.catalog_records import RecordCatalog
+from twinframe.control.hosting.databases import choose_database
 from twinframe.control.hosting.endpoint import HostedService
 from twinframe.control.hosting.graphs import HostedGraphs
 from twinframe.control.hosting.journal import prepare_journal, read_all_statistics
@@ -255,7 +256,7 @@ class LocalGraphHost:
         served = await asyncio.to_thread(self._catalog.find, name.resource_id)
         if served is None or served.incarnation != name.incarnation:
             return None
-        store = self._installation.build_store(served.store)
+        store = self._installation.build_store(served.store, served.database)
         if not await asyncio.to_thread(open_kept, self._catalog, served, store):
             return None
         try:
@@ -279,11 +280,12 @@ class LocalGraphHost:
     def _create(self, graph: HostedGraph) -> None:
         with _Change(self._catalog, graph.name, graph.fence) as change:
             if change.record is None:
-                change.begin(_build_entry(graph))
+                entry = _build_entry(graph)
+                change.begin(replace(entry, database=choose_database(self._installation, entry)))
             entry = change.record or _build_entry(graph)
             prepare_journal(change.directory)
             (change.directory / "backups").mkdir(mode=0o700, exist_ok=True)
-            store = self._installation.build_store(entry.store)
+            store = self._installation.build_store(entry.store, entry.database)
             store.open()
             store.close()
             try:
@@ -298,7 +300,12 @@ class LocalGraphHost:
             if change.record is None:
                 raise StorageError(f"There is no graph {graph.name.resource_id} to be published.")
             kept = change.record
-            entry = replace(_build_entry(graph), store=kept.store, generation=kept.generation)
+            entry = replace(
+                _build_entry(graph),
+                store=kept.store,
+                generation=kept.generation,
+                database=kept.database,
+            )
             if change.serves_this and change.served is not None:
                 if replace(change.served, fence=graph.fence) == entry:
                     return  # no change: servers need not read it again
@@ -319,7 +326,7 @@ class LocalGraphHost:
                 if change.record is None:
                     change.forget()
                     return
-                store = self._installation.build_store(change.record.store)
+                store = self._installation.build_store(change.record.store, change.record.database)
                 try:
                     _remove_unused(change, store)
                 except StorageBusy:
@@ -340,7 +347,7 @@ class LocalGraphHost:
             return "It is not served as its settings and its sku say."
         if served.availability is Availability.OFFLINE:
             return None  # an operator is restoring it
-        store = self._installation.build_store(served.store)
+        store = self._installation.build_store(served.store, served.database)
         try:
             store.open()
             try:

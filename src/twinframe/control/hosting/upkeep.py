@@ -13,6 +13,7 @@ from typing import Final
 
 from twinframe.control.hosting.backups import is_due, make_backup, prune_backups
 from twinframe.control.hosting.catalog import Catalog, CatalogEntry
+from twinframe.control.hosting.databases import tidy_moves
 from twinframe.control.hosting.journal import prune_journal
 from twinframe.errors import ConfigurationError, TwinframeError
 from twinframe.hooks.installation import Installation
@@ -71,6 +72,7 @@ class HostedUpkeep:
         if not self._is_chosen():
             return
         self._catalog.tidy()
+        tidy_moves(self._installation, self._catalog)
         for entry in self._catalog.list_served():
             if self._ending.is_set():
                 return

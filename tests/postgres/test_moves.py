@@ -1,0 +1,338 @@
+"""Graphs move from one database to another while they are written: nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import orjson
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from tests.postgres.server import build_prefix, serve, share_server
+from tests.postgres.test_nodes import wait_until
+from tests.storages import require
+from tests.waiting import PATIENCE, Threads
+from twinframe.control.hosting.databases import plan_moves
+from twinframe.errors import StorageError, StorageMoved
+from twinframe.storage.base import (
+    ChangeKind,
+    GraphTransaction,
+    ModelRecord,
+    OutboxEvent,
+    RelationshipRecord,
+    TwinRecord,
+)
+from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.store import PostgresGraphStore
+
+MODEL: Final = "dtmi:m;1"
+STEPS: Final = ("prepare", "copy", "catch up", "switch", "leave", "arrive")
+ROUNDS: Final = int(os.environ.get("TWINFRAME_MOVES", "1"))
+
+
+@pytest.fixture(scope="module")
+def urls() -> Iterator[dict[str, str]]:
+    """Two databases of one server."""
+    require("postgres")
+    name = f"b{secrets.token_hex(6)}"
+    with psycopg.connect(share_server(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield {"main": share_server(), "b": share_server().replace("dbname=postgres", f"dbname={name}")}
+    with psycopg.connect(share_server(), autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@dataclass
+class Graph:
+    """A graph that several stores have open, as processes of several nodes would."""
+
+    settings: PostgresSettings
+    name: str
+
+    def build(self, database: str = "") -> PostgresGraphStore:
+        return PostgresGraphStore(self.settings, self.name, database)
+
+    @contextmanager
+    def opened(self, count: int = 1, database: str = "") -> Iterator[list[PostgresGraphStore]]:
+        stores = [self.build(database) for _ in range(count)]
+        try:
+            for store in stores:
+                store.open()
+            yield stores
+        finally:
+            for store in stores:
+                store.close()
+
+
+@pytest.fixture
+def graph(urls: dict[str, str], tmp_path: Path) -> Graph:
+    return build_graph(urls, tmp_path)
+
+
+def build_graph(urls: dict[str, str], folder: Path) -> Graph:
+    settings = PostgresSettings(
+        url=SecretStr(urls["main"]),
+        databases={"b": SecretStr(urls["b"])},
+        schema_=build_prefix(folder),
+        directory=str(folder / "files"),
+        turn_timeout=PATIENCE,
+    )
+    made = Graph(settings, "g")
+    with made.opened() as (store,):
+        run(store, put_model)
+        run(store, lambda t: t.put_twins([build_twin(f"t{n}", n) for n in range(300)]))
+        edges = [build_edge(n) for n in range(299)]
+        run(store, lambda t: t.put_relationships(edges))
+        run(store, lambda t: t.put_twins([build_twin("n", 0), build_twin("x0", 0)]))
+    return made
+
+
+def run(store: PostgresGraphStore, function: Callable[[GraphTransaction], object]) -> object:
+    (outcome,) = store.write([function])
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.result
+
+
+def put_model(t: GraphTransaction) -> None:
+    t.put_models([ModelRecord(MODEL, b'{"@id":"dtmi:m;1"}', b"{}", b"{}", (), (), "now")])
+
+
+def build_twin(name: str, value: int) -> TwinRecord:
+    etag = f'W/"{value}"'
+    return TwinRecord(name, MODEL, etag, orjson.dumps({"$dtId": name, "$etag": etag, "v": value}))
+
+
+def build_edge(n: int) -> RelationshipRecord:
+    body = orjson.dumps({"$relationshipId": "r", "$etag": 'W/"1"'})
+    return RelationshipRecord(f"t{n}", "r", "to", f"t{n + 1}", 'W/"1"', body)
+
+
+def raise_it(t: GraphTransaction) -> int:
+    """Raise the number, note it as an event and an entry, and replace some twin by another."""
+    stored = t.read_twin("n")
+    assert stored is not None
+    value = orjson.loads(stored.body)["v"] + 1
+    t.put_twin(build_twin("n", value))
+    if t.has_twin(f"x{value - 5}"):
+        t.delete_twin(f"x{value - 5}")
+    t.put_twin(build_twin(f"x{value}", value))
+    t.put_entry("k", f"{value % 3}", str(value).encode())
+    event = OutboxEvent("n", str(value).encode(), ChangeKind.TWIN_UPDATED, "", value, "")
+    t.append_events([event])
+    return value
+
+
+def read_value(store: PostgresGraphStore) -> int:
+    session = store.session()
+    try:
+        with session.snapshot():
+            first = orjson.loads(session.read_twin("n").body)["v"]
+            assert session.has_twin(f"x{first}")  # of the same moment, whatever moves meanwhile
+    except StorageMoved:  # a snapshot that the move has cut
+        return read_value(store)
+    finally:
+        session.close()
+    return first
+
+
+class Load:
+    """Writers and readers of a number, each with a store of its own, until they are stopped."""
+
+    def __init__(self, stores: list[PostgresGraphStore]) -> None:
+        self.stores = stores
+        self.ending = threading.Event()
+        self.written: list[int] = []
+        self.lock = threading.Lock()
+
+    def write(self, number: int) -> None:
+        store = self.stores[number % len(self.stores)]
+        while not self.ending.is_set():
+            value = run(store, raise_it)
+            with self.lock:
+                self.written.append(value)
+
+    def read(self, number: int) -> None:
+        store = self.stores[number % len(self.stores)]
+        while not self.ending.is_set():
+            with self.lock:
+                newest = max(self.written, default=0)
+            assert read_value(store) >= newest
+
+    @contextmanager
+    def going(self, writers: int = 2, readers: int = 2) -> Iterator[None]:
+        with Threads(writers + readers) as threads:
+            tasks: list[Future[None]] = [threads.submit(self.write, n) for n in range(writers)]
+            tasks += [threads.submit(self.read, n) for n in range(readers)]
+            try:
+                yield
+            finally:
+                self.ending.set()
+            for task in tasks:
+                task.result(PATIENCE)
+
+
+def check(graph: Graph, load: Load, database: str) -> None:
+    """All that was acknowledged is there, once, and nothing else."""
+    assert sorted(load.written) == list(range(1, len(load.written) + 1))
+    for opened_at in ("", "b"):  # wherever it was when a process heard of it
+        with graph.opened(database=opened_at) as (store,):
+            assert read_value(store) == len(load.written)
+            assert store._home.database == database
+            assert store.verify() == []
+            session = store.session()
+            events = session.read_events(after=0, limit=1_000_000)
+            assert [int(event.body) for _, event in events] == sorted(load.written)
+            assert [at for at, _ in events] == list(range(1, len(events) + 1))
+            kept = range(max(len(load.written) - 4, 0), len(load.written) + 1)
+            assert session.count_twins() == 301 + len(kept)
+            assert sorted(
+                (int(one.item), one.key) for one in session.read_entries("k", after=None, limit=9)
+            ) == sorted((v, str(v % 3)) for v in kept[-3:] if v)
+            session.close()
+
+
+def move(graph: Graph, source: str, target: str) -> tuple[float, str]:
+    store, name = graph.build(source), secrets.token_hex(8)
+    pause = store.move(target, name, lambda line: None)
+    assert store.settle_move(target, name)
+    return pause, name
+
+
+def test_a_graph_moves_there_and_back_while_it_is_written_and_read(graph: Graph) -> None:
+    with graph.opened(3) as stores:
+        load = Load(stores)
+        with load.going():
+            for _ in range(ROUNDS):
+                for source, target in (("main", "b"), ("b", "main")):
+                    pause, name = move(graph, source, target)
+                    assert pause <= 1.0
+                    graph.build(source).clear_move(name)
+        assert {store._home.database for store in stores} <= {"main", "b"}
+    check(graph, load, "main")
+    # It is removed wherever it is, and its name leads nowhere any more.
+    move(graph, "main", "b")
+    graph.build("main").remove(5.0)
+    for url in (graph.settings.url, graph.settings.databases["b"]):
+        with psycopg.connect(url.get_secret_value()) as connection:
+            named = graph.build().schema
+            found = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [named])
+            assert found.fetchall() == []
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_mover_that_is_killed_leaves_the_graph_whole(graph: Graph, step: str) -> None:
+    name = secrets.token_hex(8)
+    with graph.opened(2) as stores:
+        load = Load(stores)
+        with load.going():
+            child = os.fork()
+            if not child:
+                kill_at(graph, name, step)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+            assert graph.build("main").settle_move("b", name) is (step == "arrive")
+            assert graph.build("main").settle_move("b", name) is (step == "arrive")
+        if step != "arrive":
+            assert move(graph, "main", "b")[0] <= 1.0
+    check(graph, load, "b")
+
+
+def kill_at(graph: Graph, name: str, step: str) -> None:
+    def report(line: str) -> None:
+        if line == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with suppress(BaseException):
+        graph.build("main").move("b", name, report)
+    os._exit(1)
+
+
+def test_a_graph_that_has_left_is_received_by_whoever_comes_first(graph: Graph) -> None:
+    name = secrets.token_hex(8)
+    with graph.opened() as (store,):
+        graph.build("main").move("b", name, lambda line: None)
+        assert run(store, raise_it) == 1  # before anybody settled the move
+        assert read_value(store) == 1
+
+
+def test_a_move_that_was_given_up_cannot_be_finished_by_its_mover(graph: Graph) -> None:
+    name = secrets.token_hex(8)
+
+    def report(line: str) -> None:
+        if line == "catch up":
+            assert not graph.build("main").settle_move("b", name)
+
+    with pytest.raises(StorageError):
+        graph.build("main").move("b", name, report)
+    with graph.opened() as (store,):
+        assert run(store, raise_it) == 1
+        assert store._home.database == "main"
+    assert move(graph, "main", "b")[0] <= 1.0
+
+
+def test_the_source_goes_on_when_the_target_is_lost(urls: dict[str, str], tmp_path: Path) -> None:
+    with serve() as server:
+        graph = build_graph({**urls, "b": server.url}, tmp_path)
+
+        def report(line: str) -> None:
+            if line == "catch up":
+                server.stop()
+
+        with graph.opened(2) as stores:
+            load = Load(stores)
+            name = secrets.token_hex(8)
+            with load.going():
+                with pytest.raises(StorageError):
+                    graph.build("main").move("b", name, report)
+                with pytest.raises(StorageError):  # the copy cannot be removed yet
+                    graph.build("main").settle_move("b", name)
+                before = len(load.written)
+                wait_until(lambda: len(load.written) >= before + 20)
+            server.start()
+            assert not graph.build("main").settle_move("b", name)
+            assert read_value(stores[0]) == len(load.written)
+            assert move(graph, "main", "b")[0] <= 1.0
+            assert read_value(stores[1]) == len(load.written)
+
+
+SIZES = st.dictionaries(
+    st.sampled_from("abcd"),
+    st.dictionaries(st.text("xyz", min_size=1, max_size=4), st.integers(0, 1000), max_size=9),
+    min_size=1,
+)
+
+
+@given(SIZES)
+def test_a_plan_makes_databases_more_alike_and_moves_each_graph_once(
+    sizes: dict[str, dict[str, int]],
+) -> None:
+    named = {db: {f"{db}.{g}": size for g, size in graphs.items()} for db, graphs in sizes.items()}
+    held = {db: dict(graphs) for db, graphs in named.items()}
+
+    def spread() -> int:
+        return sum(sum(graphs.values()) ** 2 for graphs in held.values())
+
+    plan = plan_moves(named)
+    assert len({graph for graph, _ in plan}) == len(plan)
+    for graph, target in plan:
+        before = spread()
+        source = next(db for db, graphs in held.items() if graph in graphs)
+        held[target][graph] = held[source].pop(graph)
+        assert spread() < before
+
+
+def test_a_graph_stays_where_moving_it_would_only_exchange_the_databases() -> None:
+    assert plan_moves({"a": {"g": 10, "h": 10}, "b": {}}) == [("g", "b")]
+    assert plan_moves({"a": {"g": 10}, "b": {}}) == []
