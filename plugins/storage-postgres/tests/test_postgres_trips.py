@@ -72,7 +72,7 @@ def wire(session: PostgresSession, tmp_path: Path) -> Iterator[Wire]:
             assert len(_query(session, text)) == 1
             session.read_twin("a")
             session.read_schema_version()
-    wire = Wire(session._connections, tmp_path / "wire")
+    wire = Wire(session._home.connections, tmp_path / "wire")
     with wire.noted():
         yield wire
 
