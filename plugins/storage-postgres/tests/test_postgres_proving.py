@@ -117,10 +117,10 @@ def test_a_kind_of_server_is_proven_once(
         raise AssertionError("it was proven before")
 
     monkeypatch.setattr(proving, "check_transactions", fail)
-    assert prove_server(store.connections, store.schema).proven is None
+    assert prove_server(store._home).proven is None
     monkeypatch.setattr(proving, "_found", {})
     with suppress(AssertionError):
-        prove_server(store.connections, store.schema)
+        prove_server(store._home)
         pytest.fail("it was not proven")
 
 

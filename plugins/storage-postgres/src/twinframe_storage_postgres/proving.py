@@ -18,6 +18,7 @@ from twinframe.errors import ConfigurationError
 from twinframe_storage_postgres.compiler.abilities import Abilities
 from twinframe_storage_postgres.compiler.probing import ProbeSession, probe
 from twinframe_storage_postgres.connections import Connection, Connections
+from twinframe_storage_postgres.homes import Home
 from twinframe_storage_postgres.statements import qualify
 
 _log: Final = logging.getLogger(__name__)
@@ -45,18 +46,19 @@ _found: Final[dict[tuple[Any, ...], Abilities]] = {}
 _finding: Final = threading.Lock()
 
 
-def prove_server(connections: Connections, schema: str) -> Abilities:
+def prove_server(home: Home) -> Abilities:
     """Return what queries the server runs exactly, over the tables of this graph.
 
     Raises `ConfigurationError` for a server whose transactions are not what writes need;
     `psycopg.Error` and `StorageBusy` where it does not answer.
     """
+    connections = home.connections
     kind = connections.run(_read_kind)
     with _finding:
         found = _found.get(kind)
         if found is None:
-            check_transactions(connections, schema)
-            found = probe(ProbeSession(connections, schema))
+            check_transactions(connections, home.schema)
+            found = probe(ProbeSession(home))
             _found[kind] = found
             if found.proven is not None:
                 _log.warning(

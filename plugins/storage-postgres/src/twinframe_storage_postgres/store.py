@@ -105,9 +105,7 @@ class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
         try:
             self._home.open()
             open_graph(self._home, self.settings.schema_)
-            self._abilities = _limit(
-                prove_server(self._home.connections, self.schema), self.settings
-            )
+            self._abilities = _limit(prove_server(self._home), self.settings)
         except EngineError as error:
             self._home.close()
             raise build_error(error) from error

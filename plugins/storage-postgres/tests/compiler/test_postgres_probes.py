@@ -165,7 +165,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresGraphSto
 
 
 def _probe(store: PostgresGraphStore) -> Abilities:
-    return probe(ProbeSession(store.connections, store.schema))
+    return probe(ProbeSession(store._home))
 
 
 def test_postgresql_is_exact_in_all_and_nothing_is_left_in_the_graph(

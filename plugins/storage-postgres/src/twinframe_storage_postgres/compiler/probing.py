@@ -34,7 +34,8 @@ from twinframe_storage_postgres.compiler.probes import (
     freeze,
     load_answers,
 )
-from twinframe_storage_postgres.connections import Connection, Connections
+from twinframe_storage_postgres.connections import Connection
+from twinframe_storage_postgres.homes import Home
 from twinframe_storage_postgres.session import PostgresSession
 from twinframe_storage_postgres.spelling import render_members
 from twinframe_storage_postgres.statements import Row, Statement, qualify
@@ -69,8 +70,8 @@ _PUT: Final = (_PUT_MODELS, _PUT_CLOSURE, _PUT_TWINS, _PUT_RELATIONSHIPS)
 class ProbeSession(PostgresSession):
     """Shows the graph of the probes in each snapshot, and takes it back at its end."""
 
-    def __init__(self, connections: Connections, schema: str) -> None:
-        super().__init__(connections, schema)
+    def __init__(self, home: Home) -> None:
+        super().__init__(home, standbys=False)
         self.prefix = f"probe-{secrets.token_hex(8)}-"
         # NOTE: rows of others have numbers of sequences, which do not come that far.
         self._base = 2**61 + secrets.randbits(60)
