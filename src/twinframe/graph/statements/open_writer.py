@@ -58,7 +58,9 @@ class OpenWriter(GraphWriter):
         self._transaction = transaction
         self._schemas: dict[str, Mapping[str, str]] = {}
 
-    def create_node(self, labels: Sequence[str], properties: Mapping[str, Value]) -> Node:
+    def create_node(
+        self, labels: Sequence[str], properties: Mapping[str, Value], *, is_read: bool
+    ) -> Node:
         """Create a node; its id is `$dtId`, else one is made."""
         _check_members(properties)
         members = build_members(properties)
@@ -71,7 +73,7 @@ class OpenWriter(GraphWriter):
         body: Document = {**members, METADATA: {}}
         twin = build_twin(twin_id, model_id, body, (), now)
         stored = write_twin(self._context, self._transaction, twin, None)
-        return Node(twin_id, orjson.loads(stored.body), held)
+        return Node(twin_id, orjson.loads(stored.body) if is_read else {}, held)
 
     def create_relationship(
         self, source: Node, target: Node, kind: str, properties: Mapping[str, Value]

@@ -32,6 +32,7 @@ from twinframe.storage.base import GraphTransaction
 
 _NEW: Final = parse_put_condition(None, "*")
 _ENTITY: Final = (Node, Relationship, Path)
+_PLAIN: Final = frozenset({bool, int, str})
 
 
 class TwinWriter(GraphWriter):
@@ -45,7 +46,9 @@ class TwinWriter(GraphWriter):
         self._chosen: dict[tuple[str, ...], str] = {}
         self._labels: dict[str, frozenset[str]] = {}
 
-    def create_node(self, labels: Sequence[str], properties: Mapping[str, Value]) -> Node:
+    def create_node(
+        self, labels: Sequence[str], properties: Mapping[str, Value], *, is_read: bool
+    ) -> Node:
         """Create a twin of the most specific model that the labels, or `$metadata`, name.
 
         Its id is `$dtId`, else one is made. Errors: those of `PutTwin`, `InvalidArgument`.
@@ -61,7 +64,7 @@ class TwinWriter(GraphWriter):
         twin_id = read_id(given, ID)
         command = parse_put_twin(twin_id, body, _NEW)
         stored = command.apply(self._context, self._transaction)
-        document = orjson.loads(stored.body)
+        document = orjson.loads(stored.body) if is_read else {}
         found = Node(twin_id, document, self._read_labels(model_id))
         for label in labels:
             if label not in found.labels:
@@ -247,6 +250,8 @@ def build_members(properties: Mapping[str, Value]) -> Document:
 
 def build_member(key: str, value: Value) -> JsonValue:
     """Return a property as JSON."""
+    if type(value) in _PLAIN:  # PERF: most are
+        return cast("JsonValue", value)
     check_member(key, value)
     return cast("JsonValue", build_json(value))
 

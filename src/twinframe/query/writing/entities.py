@@ -7,6 +7,7 @@ stays, and refuses to be read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NoReturn, cast
 
 from twinframe.errors import QueryInvalid
@@ -194,6 +195,20 @@ class Entities:
 def is_deleted(entity: Node | Relationship) -> bool:
     """Whether the statement has deleted the entity."""
     return entity.document is _NO_DOCUMENT
+
+
+def copy_value(value: Value) -> Value:
+    """Return a value whose entities are objects of their own."""
+    if isinstance(value, Node | Relationship):
+        return replace(value)
+    if isinstance(value, Path):
+        nodes, crossed = map(replace, value.nodes), map(replace, value.relationships)
+        return Path(tuple(nodes), tuple(crossed))
+    if isinstance(value, list):
+        return [copy_value(one) for one in value]
+    if isinstance(value, dict):
+        return {key: copy_value(one) for key, one in value.items()}
+    return value
 
 
 def _replace(entity: Node | Relationship, name: str, value: object) -> None:

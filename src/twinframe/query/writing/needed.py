@@ -19,6 +19,13 @@ def find_needed(following: Sequence[st.Step], columns: Sequence[str]) -> frozens
     return frozenset(found)
 
 
+def find_read_within(step: st.Create) -> set[str]:
+    """Return the variables whose properties, or paths, the step itself reads."""
+    found = {name for path in step.paths for name in path.elements}
+    given = [one.properties for one in step.elements if one.properties is not None]
+    return found | _find_in(*given)
+
+
 def _find_read(step: st.Step) -> set[str]:
     match step:
         case st.Read(root=root, leaf=leaf):

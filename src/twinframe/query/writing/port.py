@@ -56,8 +56,13 @@ class GraphWriter(ABC):
     """
 
     @abstractmethod
-    def create_node(self, labels: Sequence[str], properties: Mapping[str, Value]) -> Node:
-        """Create a node. A property that is null is not stored."""
+    def create_node(
+        self, labels: Sequence[str], properties: Mapping[str, Value], *, is_read: bool
+    ) -> Node:
+        """Create a node. A property that is null is not stored.
+
+        Without `is_read`, only the id of what is returned counts: the statement reads no more.
+        """
 
     @abstractmethod
     def create_relationship(
