@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from twinframe.storage.base import OutboxEvent, RelationshipRecord, TwinRecord
 from twinframe_storage_postgres.facts import Facts
@@ -58,6 +59,9 @@ WITH done AS (
     WITH ORDINALITY e (subject, body, kind, relationship, moment, target, place))
 UPDATE @graph SET last_position = %s, last_moment = %s"""
 
+_ROWS: Final = 250
+"""Rows of a statement."""
+T = TypeVar("T")
 Mark = tuple[int, int, int, int, int, bool]
 
 
@@ -108,22 +112,34 @@ class Draft:
         del self.events[events:]
 
     def build_statements(self, facts: Facts, rows: dict[str, int]) -> Iterator[Statement]:
-        """Build the statements that make the changes; `rows` are those of the interfaces."""
-        if self.twins:
-            yield _PUT_TWINS, _bind_twins([*self.twins.values()], rows)
-        if self.relationships:
-            yield _PUT_RELATIONSHIPS, _bind_relationships([*self.relationships.values()])
+        """Build the statements that make the changes; `rows` are those of the interfaces.
+
+        PERF: each has some rows, and its values are built when it is sent: the server works on the
+        one before meanwhile.
+        """
+        for twins in _split([*self.twins.values()]):
+            yield _PUT_TWINS, partial(_bind_twins, twins, rows)
+        for relationships in _split([*self.relationships.values()]):
+            yield _PUT_RELATIONSHIPS, partial(_bind_relationships, relationships)
         kept = [(*key, body) for key, body in self.entries.items() if body is not None]
         if kept:
             yield _PUT_ENTRIES, [*map(list, zip(*kept, strict=True))]
         gone = [key for key, body in self.entries.items() if body is None]
         if gone:
             yield _DELETE_ENTRIES, [*map(list, zip(*gone, strict=True))]
-        if self.events:
-            yield _APPEND, _bind_events(self.events, facts)
+        position, moment = facts.last_position, facts.last_moment
+        for events in _split(self.events):
+            moments = [moment := max(moment, event.moment) for event in events]
+            yield _APPEND, partial(_bind_events, events, position, moments)
+            position += len(events)
 
 
-def _bind_twins(twins: list[TwinRecord], rows: dict[str, int]) -> list[Any]:
+def _split(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), _ROWS):
+        yield items[start : start + _ROWS]
+
+
+def _bind_twins(twins: Sequence[TwinRecord], rows: dict[str, int]) -> list[Any]:
     return [
         [each.twin_id for each in twins],
         [rows[each.model_id] for each in twins],
@@ -134,7 +150,7 @@ def _bind_twins(twins: list[TwinRecord], rows: dict[str, int]) -> list[Any]:
     ]
 
 
-def _bind_relationships(relationships: list[RelationshipRecord]) -> list[Any]:
+def _bind_relationships(relationships: Sequence[RelationshipRecord]) -> list[Any]:
     return [
         [each.source_id for each in relationships],
         [each.relationship_id for each in relationships],
@@ -156,19 +172,16 @@ def _build_documents(records: Sequence[TwinRecord | RelationshipRecord]) -> tupl
     return texts, members, sum(len(each.body) for each in records), odd
 
 
-def _bind_events(events: list[OutboxEvent], facts: Facts) -> list[Any]:
-    moments, moment = [], facts.last_moment
-    for event in events:
-        moment = max(moment, event.moment)
-        moments.append(moment)
+def _bind_events(events: Sequence[OutboxEvent], position: int, moments: list[int]) -> list[Any]:
+    """Bind the events that follow `position`."""
     return [
-        facts.last_position,
+        position,
         [each.subject for each in events],
         [each.body for each in events],
         [-1 if each.kind is None else int(each.kind) for each in events],
         [each.relationship_id for each in events],
         moments,
         [each.target_id for each in events],
-        facts.last_position + len(events),
-        moment,
+        position + len(events),
+        moments[-1],
     ]

@@ -17,15 +17,19 @@ _ESCAPE: Final = re.compile(r"\\(?:u0001|.)", re.DOTALL)
 _TOKEN: Final = re.compile(
     r'"(?:[^"\\]|\\.)*"|(?P<float>-?\d+(?:\.\d+)?[eE][+-]?\d+|-?\d+\.\d+)', re.DOTALL
 )
-_ODD: Final = re.compile(r"\\u000[01]|\d[eE][+-]?\d|\d{15}|-0\.0")
+_FLOAT: Final = re.compile(r"[:\[,\s](-?\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+))(?=[\],}\s])")
+"""Floats, and what looks like one within a text.
+
+PERF: it begins with what precedes a number in JSON. Digits with an `e` are in every other etag.
+"""
 _EXACT: Final = 2.0**53
 _BEYOND: Final = 2.0**63
 
 
 def render_members(document: str) -> str:
     """Render JSON text for a column of `jsonb`."""
-    # PERF: 0.5 us for a document of 600 bytes; few need more.
-    if _ODD.search(document) is None:
+    # PERF: 5 us for a document of 500 bytes; to read all tokens takes 20 to 30.
+    if r"\u000" not in document and all(map(_is_spelled, _FLOAT.findall(document))):
         return document
     return _TOKEN.sub(_spell, document)
 
@@ -33,6 +37,11 @@ def render_members(document: str) -> str:
 def has_odd_text(json: str) -> bool:
     """Return whether JSON text has a text with U+0001, which `jsonb` could not tell from U+0000."""
     return "u0001" in json and any(each == r"\u0001" for each in _ESCAPE.findall(json))
+
+
+def _is_spelled(number: str) -> bool:
+    """Whether a float is one that `_spell` leaves as it is; not all such are found."""
+    return "e" not in number and number != "-0.0" and repr(float(number)) == number
 
 
 def _spell(found: re.Match[str]) -> str:

@@ -32,7 +32,8 @@ from twinframe_storage_postgres.opening import check_least
 
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
-Statement: TypeAlias = tuple[str, Bindings]
+Statement: TypeAlias = tuple[str, Bindings | Callable[[], Bindings]]
+"""Its text, and its values or what builds them as it is sent."""
 Translate: TypeAlias = Callable[[psycopg.Error], TwinframeError | None]
 
 _BEGIN: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -413,18 +414,17 @@ def send(
     """Run the statements in order, in one trip; return the rows of each."""
     prepare = False if once else connection.prepare_threshold is not None
     if len(statements) == 1:
-        sql, bindings = statements[0]
-        return [_read(_execute(connection, sql, bindings, prepare, binary))]
+        return [_read(_execute(connection, statements[0], prepare, binary))]
     with connection.pipeline():
-        cursors = [
-            _execute(connection, sql, bindings, prepare, binary) for sql, bindings in statements
-        ]
+        cursors = [_execute(connection, each, prepare, binary) for each in statements]
     return [_read(cursor) for cursor in cursors]
 
 
 def _execute(
-    connection: Connection, sql: str, bindings: Bindings, prepare: bool, binary: bool
+    connection: Connection, statement: Statement, prepare: bool, binary: bool
 ) -> psycopg.Cursor[Row]:
+    sql, given = statement
+    bindings = given() if callable(given) else given
     cursor = connection.cursor(binary=binary)
     # NOTE: the texts are constants of this distribution, and those that the compiler made.
     cursor.execute(sql, bindings or None, prepare=prepare)

@@ -5,7 +5,7 @@ What is put is kept in a draft, and sent with the commit; reads of single things
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
@@ -63,7 +63,7 @@ _NOTE_BATCH: Final = (
     "ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, moment = now()"
 )
 _FORGET_WRITERS: Final = "DELETE FROM @writer WHERE moment < now() - interval '7 days'"
-_TWIN: Final = "SELECT etag, document, model FROM @twin WHERE dt_id = %s"
+_TWIN: Final = "SELECT dt_id, etag, document, model FROM @twin WHERE dt_id = %s"
 _TWIN_MODELS: Final = "SELECT dt_id, model FROM @twin WHERE dt_id = ANY(%b::text[])"
 _TWINS: Final = "SELECT dt_id, etag, document, model FROM @twin WHERE dt_id = ANY(%b::text[])"
 _RELATIONSHIPS: Final = (
@@ -161,6 +161,11 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         return self._facts
 
     @property
+    def content(self) -> int | None:
+        """The bytes of all documents, as far as the server has told; None if nothing was read."""
+        return None if self._facts is None else self._facts.content
+
+    @property
     def names(self) -> InterfaceNames:
         """The interfaces, read again when the models have changed."""
         version = self.facts.model_version
@@ -200,14 +205,22 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
             statements.append((qualify(_RELATIONSHIPS, self.schema), keys))
         found = iter(self._run(statements))
         if wanted.twins:
-            self._twins.update(dict.fromkeys(wanted.twins))
-            self._models.update(dict.fromkeys(wanted.twins))
-            for twin_id, etag, text, model in next(found):
-                self._twins[twin_id], self._models[twin_id] = build_stored(etag, text), model
+            self._note_twins(wanted.twins, next(found))
         if wanted.relationships:
-            self._relationships.update(dict.fromkeys(wanted.relationships))
-            for source_id, relationship_id, etag, text in next(found):
-                self._relationships[source_id, relationship_id] = build_stored(etag, text)
+            self._note_relationships(wanted.relationships, next(found))
+
+    def _note_twins(self, twin_ids: Iterable[str], rows: Sequence[Row]) -> None:
+        """Keep what the rows of `_TWINS` say of these twins."""
+        self._twins.update(dict.fromkeys(twin_ids))
+        self._models.update(dict.fromkeys(twin_ids))
+        for twin_id, etag, text, model in rows:
+            self._twins[twin_id], self._models[twin_id] = build_stored(etag, text), model
+
+    def _note_relationships(self, keys: Iterable[tuple[str, str]], rows: Sequence[Row]) -> None:
+        """Keep what the rows of `_RELATIONSHIPS` say of these relationships."""
+        self._relationships.update(dict.fromkeys(keys))
+        for source_id, relationship_id, etag, text in rows:
+            self._relationships[source_id, relationship_id] = build_stored(etag, text)
 
     @property
     def is_large(self) -> bool:
@@ -371,12 +384,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         if twin_id not in self._twins:
             if self._wanted is not None:
                 self._wanted.twins[twin_id] = None
-            rows = self._find(_TWIN, (twin_id,))
-            stored, model = None, None
-            if rows:
-                etag, body, model = rows[0]
-                stored = build_stored(etag, body)
-            self._twins[twin_id], self._models[twin_id] = stored, model
+            self._note_twins((twin_id,), self._find(_TWIN, (twin_id,)))
         return self._twins[twin_id]
 
     def has_twin(self, twin_id: str) -> bool:
@@ -392,6 +400,17 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         found, names = self._find_models(twin_ids), self.names.names
         return {x: names[row] for x in twin_ids if (row := found[x]) is not None}
 
+    def read_twin_documents(self, twin_ids: Sequence[str]) -> Mapping[str, StoredDocument]:
+        """The documents of those twins that exist."""
+        put = self._draft.twins
+        missing = [x for x in dict.fromkeys(twin_ids) if x not in put and x not in self._twins]
+        if missing:
+            if self._wanted is not None:
+                self._wanted.twins.update(dict.fromkeys(missing))
+            self._note_twins(missing, self._find(_TWINS, (missing,)))
+        found = ((twin_id, self.read_twin(twin_id)) for twin_id in twin_ids)
+        return {twin_id: stored for twin_id, stored in found if stored is not None}
+
     def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
         """The relationship's document."""
         key = source_id, relationship_id
@@ -403,6 +422,20 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
             rows = self._find(_RELATIONSHIP, key)
             self._relationships[key] = build_stored(*rows[0]) if rows else None
         return self._relationships[key]
+
+    def read_relationship_documents(
+        self, keys: Sequence[tuple[str, str]]
+    ) -> Mapping[tuple[str, str], StoredDocument]:
+        """The documents of those relationships that exist."""
+        put, known = self._draft.relationships, self._relationships
+        missing = [key for key in dict.fromkeys(keys) if key not in put and key not in known]
+        if missing:
+            if self._wanted is not None:
+                self._wanted.relationships.update(dict.fromkeys(missing))
+            rows = self._find(_RELATIONSHIPS, split_keys(missing))
+            self._note_relationships(missing, rows)
+        found = ((key, self.read_relationship(*key)) for key in keys)
+        return {key: stored for key, stored in found if stored is not None}
 
     def read_entry(self, kind: str, key: str) -> bytes | None:
         """The entry's body."""
