@@ -26,6 +26,7 @@ from benchmarks import (
 )
 from benchmarks.graph import Shape, fill
 from benchmarks.many import measure as many
+from benchmarks.postgres import measure as postgres
 from benchmarks.report import Report
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
@@ -44,9 +45,20 @@ NAMES = (
     "past",
     "points",
     "portable",
+    "postgres",
     "queries",
     "rdf",
 )
+_OWN_GRAPHS = {
+    "control",
+    "derived",
+    "many",
+    "messages",
+    "points",
+    "portable",
+    "postgres",
+    "rdf",
+}
 
 
 def _build_data(folder: Path, twins: int) -> Path:
@@ -100,7 +112,7 @@ def main() -> None:
         report.render()
         return
     _measure_own_graphs(report, parts, asked)
-    if parts - {"control", "derived", "many", "messages", "points", "portable", "rdf"}:
+    if parts - _OWN_GRAPHS:
         _measure_graph(report, parts, asked)
     report.render()
 
@@ -126,6 +138,8 @@ def _measure_own_graphs(report: Report, parts: set[str], asked: argparse.Namespa
         messages.measure(report, quick=asked.quick)
     if "portable" in parts:
         portable.measure(report, asked.data, 10_000 if asked.quick else asked.twins)
+    if "postgres" in parts:
+        postgres.measure(report, asked.data, asked.twins, quick=asked.quick)
 
 
 def _measure_graph(report: Report, parts: set[str], asked: argparse.Namespace) -> None:

@@ -102,15 +102,17 @@ def find_user() -> str | None:
     return "nobody" if os.geteuid() == 0 else None
 
 
-def run(command: list[str], home: Path) -> None:
-    """Run a program of the server as the user that may; fails with what it said."""
+def run(command: list[str], home: Path) -> str:
+    """Run a program of the server as the user that may; return what it says, or fail with it."""
     # NOTE: into a file: the server keeps a pipe open for as long as it runs.
     with tempfile.TemporaryFile() as said:
         done = subprocess.run(
             command, user=find_user(), cwd=home, stdout=said, stderr=said, timeout=PATIENCE
         )
         said.seek(0)
-        assert done.returncode == 0, said.read().decode()
+        text = said.read().decode()
+    assert done.returncode == 0, text
+    return text
 
 
 def find_binaries() -> Path | None:
