@@ -2,8 +2,8 @@
 
 `python -m benchmarks.scale.measure "host=... dbname=..."`. The server runs on this machine, so that
 the processor time of its processes can be read, and with its own settings for durability. A schema
-`scale` is made in the database and removed at the end. The tables and statements are those of
-`storage-postgres`. The service itself is loaded by `wrk`, in the schema `scale_node_default`.
+`scale_default` is made in the database by `storage-postgres` and removed at the end; the statements
+are like its own. The service itself is loaded by `wrk`, in the schema `scale_node_default`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from psycopg import Connection
 from benchmarks.graph import build_edge, build_twin
 from benchmarks.scale.node import measure_node
 from benchmarks.scale.triples import measure_triples
+from twinframe_storage_postgres.settings import PostgresSettings
+from twinframe_storage_postgres.store import PostgresGraphStore
 
 MEASURED: Final = Path(__file__).parent / "measured.json"
 _BATCHES: Final = (1, 10, 50, 200)
@@ -38,56 +40,19 @@ _BLOCK: Final = 8192
 TRIPLES: Final = 5_000
 """Twins of the graph whose triples are counted."""
 
-_TABLES: Final = """
-CREATE SCHEMA scale;
-SET search_path = scale;
-CREATE TABLE graph (only_one boolean PRIMARY KEY, last_position bigint NOT NULL)
-  WITH (fillfactor = 10);
-INSERT INTO graph VALUES (true, 0);
-CREATE TABLE twin (
-  id bigint PRIMARY KEY,
-  dt_id text COLLATE "C" NOT NULL,
-  model bigint NOT NULL,
-  etag text COLLATE "C" NOT NULL,
-  document text NOT NULL,
-  members jsonb NOT NULL
-) WITH (fillfactor = 85);
-CREATE TABLE relationship (
-  id bigint PRIMARY KEY,
-  source bigint NOT NULL,
-  relationship_id text COLLATE "C" NOT NULL,
-  name text COLLATE "C" NOT NULL,
-  target bigint NOT NULL,
-  etag text COLLATE "C" NOT NULL,
-  document text NOT NULL,
-  members jsonb NOT NULL
-) WITH (fillfactor = 95);
-CREATE TABLE event (
-  position bigint PRIMARY KEY,
-  subject text COLLATE "C" NOT NULL,
-  body bytea NOT NULL,
-  kind smallint NOT NULL DEFAULT 2,
-  moment bigint NOT NULL DEFAULT 0
-);
-CREATE INDEX ON event (subject, position);
-"""
-
-_INDEXES: Final = """
-CREATE UNIQUE INDEX ON twin (dt_id);
-CREATE INDEX ON twin (model);
-CREATE UNIQUE INDEX ON relationship (source, relationship_id);
-CREATE INDEX ON relationship (source, name, target);
-CREATE INDEX ON relationship (target, name, source, id);
-"""
-
+_TWINS: Final = "COPY twin (id, dt_id, model, etag, document, members) FROM STDIN"
+_RELATIONSHIPS: Final = (
+    "COPY relationship (id, source, relationship_id, name, target, etag, document, members) "
+    "FROM STDIN"
+)
 _LOCK: Final = "SELECT last_position FROM graph FOR UPDATE"
 _CHANGE: Final = """
 UPDATE twin SET etag = n.etag, document = n.document, members = n.document::jsonb
 FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS n (id, etag, document) WHERE twin.id = n.id
 """
 _RECORD: Final = """
-INSERT INTO event (position, subject, body)
-SELECT * FROM unnest(%s::bigint[], %s::text[], %s::bytea[])
+INSERT INTO event (position, subject, body, kind)
+SELECT *, 2 FROM unnest(%s::bigint[], %s::text[], %s::bytea[])
 """
 _REMEMBER: Final = "UPDATE graph SET last_position = %s"
 
@@ -135,8 +100,7 @@ def fill(server: Server, twins: int) -> None:
     """Write the twins and `_DEGREE` relationships of each, to twins anywhere."""
     dice = random.Random(5)
     cursor = server.connection.cursor()
-    server.connection.execute(_TABLES, prepare=False)
-    with cursor.copy("COPY twin FROM STDIN") as copy:
+    with cursor.copy(_TWINS) as copy:
         for at in range(twins):
             name = f"sensor-{at:09}"
             record = build_twin(
@@ -144,14 +108,13 @@ def fill(server: Server, twins: int) -> None:
             )
             body = record.body.decode()
             copy.write_row((at, name, at % 8, record.etag, body, body))
-    with cursor.copy("COPY relationship FROM STDIN") as copy:
+    with cursor.copy(_RELATIONSHIPS) as copy:
         for at in range(twins * _DEGREE):
             source, target = at // _DEGREE, dice.randrange(twins)
             edge = build_edge(f"sensor-{source:09}", "observes", f"sensor-{target:09}")
             body = edge.body.decode()
             name = f"observes-{at % _DEGREE}"
             copy.write_row((at, source, name, "observes", target, edge.etag, body, body))
-    server.connection.execute(_INDEXES, prepare=False)
     server.connection.execute("VACUUM (ANALYZE) twin, relationship")
     server.connection.execute("CHECKPOINT")
 
@@ -297,7 +260,11 @@ def main() -> None:
     parser.add_argument("url")
     parser.add_argument("--twins", type=int, default=100_000)
     asked = parser.parse_args()
+    store = PostgresGraphStore(PostgresSettings(url=asked.url, schema_="scale"), "default")
+    store.open()
+    store.close()
     server = Server(asked.url)
+    server.connection.execute(f"SET search_path = {store.schema}")
     try:
         fill(server, asked.twins)
         found = {
@@ -310,7 +277,9 @@ def main() -> None:
             "node": measure_node(asked.url),
         }
     finally:
-        server.connection.execute("DROP SCHEMA IF EXISTS scale, scale_node_default CASCADE")
+        server.connection.execute(
+            f"DROP SCHEMA IF EXISTS {store.schema}, scale_node_default CASCADE"
+        )
     MEASURED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
 
