@@ -197,7 +197,7 @@ lint: setup
 	@$(BIN)/ruff check .
 
 types: setup
-	@$(BIN)/mypy $(PACKAGES)
+	@$(BIN)/mypy $(PACKAGES) benchmarks
 
 contracts: setup
 	@$(BIN)/lint-imports --no-cache

@@ -62,16 +62,16 @@ def fill(boss: Caller) -> None:
         for user in range(5):
             body = {"role_id": "viewer", "user_id": f"user-{number}-{user}"}
             boss.send("POST", f"/organizations/o-{number}/role-assignments", body, 201)
-    for user, role in (("viewer", "viewer"), ("service", "permission-checker")):
-        body = {"role_id": role, "user_id": user}
+    for name, role in (("viewer", "viewer"), ("service", "permission-checker")):
+        body = {"role_id": role, "user_id": name}
         boss.send("POST", "/projects/p-0/role-assignments", body, 201)
     settings = {"note": "x" * 200, "backup_retention_days": 7}
     for number in range(RESOURCES):
-        body = {
+        resource = {
             "id": f"r-{number:04}", "name": "R", "type": "Platform.Graph", "sku": "enterprise",
             "settings_json": settings,
         }  # fmt: skip
-        boss.send("POST", "/projects/p-0/resources", body, 201)
+        boss.send("POST", "/projects/p-0/resources", resource, 201)
 
 
 def build_token(key: ec.EllipticCurvePrivateKey, subject: str) -> str:

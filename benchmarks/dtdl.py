@@ -7,6 +7,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from math import isfinite
 from pathlib import Path
 
@@ -163,7 +164,7 @@ def _measure_growth(report: Report, rounds: int) -> None:
     first = 0.0
     for count in (500, 1000, 2000, 5000):
         documents = build_models(count)
-        seconds = _take_median(lambda given=documents: parse_models(given), rounds)
+        seconds = _take_median(partial(parse_models, documents), rounds)
         first = first or seconds / count
         ratio = seconds / count / first
         report.add(

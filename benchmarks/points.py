@@ -149,7 +149,7 @@ async def _measure_queries(
     settings = Settings.model_validate({"history": {"telemetry": ["all"]}})
     engine = twinframe_query_engine(documents)
     graph = Graph(runner, settings, engine=engine, points=store)
-    await graph.models.create_models(build_building_interfaces())
+    await graph.models.create_models([*build_building_interfaces()])
     await graph.twins.put_twin("house", build_twin_document(BUILDING))
     for room in rooms:
         await graph.twins.put_twin(room, build_twin_document(ROOM))
