@@ -197,7 +197,7 @@ lint: setup
 	@$(BIN)/ruff check .
 
 types: setup
-	@$(BIN)/mypy $(PACKAGES) benchmarks
+	@$(BIN)/mypy $(PACKAGES)
 
 contracts: setup
 	@$(BIN)/lint-imports --no-cache
