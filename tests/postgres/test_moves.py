@@ -25,7 +25,7 @@ from tests.postgres.test_nodes import wait_until
 from tests.storages import require
 from tests.waiting import PATIENCE, Threads
 from twinframe.control.hosting.databases import plan_moves
-from twinframe.errors import StorageError, StorageMoved
+from twinframe.errors import ConfigurationError, StorageError, StorageMoved
 from twinframe.storage.base import (
     ChangeKind,
     GraphTransaction,
@@ -280,6 +280,29 @@ def test_a_move_that_was_given_up_cannot_be_finished_by_its_mover(graph: Graph) 
         assert run(store, raise_it) == 1
         assert store._home.database == "main"
     assert move(graph, "main", "b")[0] <= 1.0
+
+
+def test_a_graph_with_tables_of_a_plugin_stays_and_these_are_made_where_it_is(
+    graph: Graph,
+) -> None:
+    make = (
+        "CREATE TABLE @meta (key text PRIMARY KEY, value bigint NOT NULL)",
+        "INSERT INTO @meta VALUES ('version', 1)",
+    )
+    with graph.opened() as (store,):  # it hears of no move before the tables are made
+        move(graph, "main", "b")
+        tables = store.build_tables("points", 1, make)
+        assert not tables.exists()
+        with tables.writing() as session:
+            assert session.read("SELECT value FROM @meta") == [(1,)]
+        tables.close()
+    with graph.opened(database="b") as (store,):
+        again = store.build_tables("points", 1, make)
+        assert again.exists()
+        again.close()
+        with pytest.raises(ConfigurationError, match="points_meta"):
+            store.move("main", secrets.token_hex(8), lambda line: None)
+        assert run(store, raise_it) == 1
 
 
 def test_the_source_goes_on_when_the_target_is_lost(urls: dict[str, str], tmp_path: Path) -> None:

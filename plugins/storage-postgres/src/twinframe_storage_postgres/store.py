@@ -121,10 +121,10 @@ class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
         """Release the connections."""
         with self._writing:
             self._statistics.close()
+            if self._watch is not None:
+                self._watch.close()
+            self._watch = None
             self._home.close()
-            watch, self._watch = self._watch, None
-            if watch is not None:
-                watch.close()
 
     @property
     def connections(self) -> Connections:

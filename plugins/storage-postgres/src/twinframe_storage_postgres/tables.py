@@ -215,7 +215,8 @@ class PostgresTables(Tables):
         with connection.transaction():
             connection.execute(_LOCK, (self._schema,))
             # NOTE: a move of the graph takes this lock, and then looks for tables like these.
-            connection.execute(_LOCK_GRAPH.format(self._schema))
+            if connection.execute(_EXISTS, (f'"{self._schema}".graph',)).fetchone() == (True,):
+                connection.execute(_LOCK_GRAPH.format(self._schema))
             if not self._exists(connection):
                 for statement in self._statements:
                     connection.execute(_render(statement, self._schema, self._prefix))
