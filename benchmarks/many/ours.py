@@ -46,7 +46,7 @@ class Service:
             draft = folder / "twinframe-draft"
             store = SqliteGraphStore(SqliteSettings(directory=str(draft)), "default")
             store.open()
-            write_graph(store, INTERFACES, _list_twins(campus), _list_relationships(campus))
+            write_graph(store, INTERFACES, list_twins(campus), list_relationships(campus))
             store.close()
             draft.rename(self.path)
         self._graph: Graph | None = None
@@ -103,7 +103,7 @@ class Columns:
         projection = build_projection(
             0,
             (_build_record(campus, *each) for each in twins),
-            _list_relationships(campus),
+            list_relationships(campus),
             _list_labels(),
         )
         self.path = folder / "columns"
@@ -137,12 +137,12 @@ def _build_record(campus: Campus, twin_id: str, label: str, at: int) -> TwinReco
     return build_twin(twin_id, interface, **contents)
 
 
-def _list_twins(campus: Campus) -> Iterator[TwinRecord]:
+def list_twins(campus: Campus) -> Iterator[TwinRecord]:
     for each in campus.list_twins():
         yield _build_record(campus, *each)
 
 
-def _list_relationships(campus: Campus) -> Iterator[RelationshipRecord]:
+def list_relationships(campus: Campus) -> Iterator[RelationshipRecord]:
     for part, at, whole, other in campus.list_parts():
         yield build_edge(f"{part.lower()}-{at}", "isPartOf", f"{whole.lower()}-{other}")
     for source, target, contents in campus.list_feeds():

@@ -112,8 +112,8 @@ def test_a_query_alone_takes_one_trip_and_nobody_waits_for_its_end(
         *others, last = messages
         assert (last[0], last[2], last[-1].strip()) == ("F", "Query", '"ROLLBACK"')
         at = next((i for i, each in enumerate(others) if each[0] == "F"), 0)
-        assert _count(others[at:]) == {  # BEGIN, the deadline, the settings, the query
-            "Execute": 4,
+        assert _count(others[at:]) == {  # BEGIN, the settings with the deadline, the query
+            "Execute": 3,
             "Query": 0,
             "Parse": 0,
             "ReadyForQuery": 1,

@@ -23,6 +23,28 @@ FROM @interface_closure c JOIN @interface a ON a.id = c.ancestor ORDER BY c.desc
 
 LabelSets = dict[int, frozenset[str]]
 """Row id of an interface -> the labels of its twins."""
+
+
+class LabelledModels:
+    """The interfaces of a graph at one version of its models. Immutable."""
+
+    def __init__(self, version: int, labels: LabelSets) -> None:
+        self.version = version
+        self.labels = labels
+        self._rows: dict[str, list[int]] = {}
+        for interface, names in sorted(labels.items()):
+            for name in names:
+                self._rows.setdefault(name, []).append(interface)
+
+    def render(self, label: str) -> str:
+        """Render the array of the interfaces with a label as SQL."""
+        return f"'{{{','.join(map(str, self._rows.get(label, ())))}}}'::bigint[]"
+
+
+NO_MODELS: Final = LabelledModels(-1, {})
+_MOST_MODELS: Final = 1000
+_known: Final[dict[str, LabelledModels]] = {}
+"""The models that this process saw last, by schema. They are compared before they are relied on."""
 _HOPS_AT_ONCE: Final = 500
 _SCHEMA_VERSION: Final = "SELECT model_version, least FROM @graph"
 _TWIN: Final = "t.dt_id, t.model, t.document"
@@ -66,8 +88,7 @@ class GraphScans(StatementRunner, GraphReader):
 
     def __init__(self, home: Home, *, standbys: bool = True) -> None:
         super().__init__(home, standbys=standbys)
-        self._labels: LabelSets = {}
-        self._labels_version = -1
+        self._labelled = NO_MODELS
 
     def read_schema_version(self) -> int:
         """A random number of the last change of models: a cache key even across rollbacks."""
@@ -80,13 +101,30 @@ class GraphScans(StatementRunner, GraphReader):
             self._version = version
         return version
 
-    def read_label_sets(self) -> LabelSets:
-        """Return the labels by row id of each interface, read again after the models changed."""
+    def guess_labelled(self) -> LabelledModels:
+        """Return the models that were seen last, which may have changed since.
+
+        PERF: reading their version first would take a trip. Compare it after a read.
+        """
+        return _known.get(self.schema) or self.read_labelled()
+
+    def read_labelled(self) -> LabelledModels:
+        """Return the interfaces by label, read again after the models changed."""
         version = self.read_schema_version()
-        if version != self._labels_version:
-            self._labels = read_label_sets(self)
-            self._labels_version = version
-        return self._labels
+        if version != self._labelled.version:
+            found = _known.get(self.schema)
+            if found is None or found.version != version:
+                found = LabelledModels(version, read_label_sets(self))
+                if self._depth:  # else another version may have been read
+                    while len(_known) >= _MOST_MODELS:
+                        _known.pop(next(iter(_known)), None)
+                    _known[self.schema] = found
+            self._labelled = found
+        return self._labelled
+
+    def read_label_sets(self) -> LabelSets:
+        """Return the labels by row id of each interface."""
+        return self.read_labelled().labels
 
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
         """Twins of the interfaces that satisfy `labels`, then models when `Model` is asked for."""

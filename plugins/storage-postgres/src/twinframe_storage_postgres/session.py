@@ -104,6 +104,8 @@ _INSTANCE: Final = "SELECT instance, secret FROM @graph"
 class PostgresSession(HistoryReads, GraphScans, GraphSession):
     """Reads of one thread, over connections that all sessions of the process share."""
 
+    learns_version = True
+
     def read_instance(self) -> Instance:
         """Return identity and secret, which were made with the file."""
         found, secret = self.read_one(_INSTANCE)

@@ -42,17 +42,16 @@ _FREE: Final = (
     "SELECT set_config('search_path', %s, true), set_config('enable_seqscan', 'on', true), "
     "set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true), "
     "set_config('cursor_tuple_fraction', '1', true), "
-    "set_config('plan_cache_mode', %s, true), odd_texts, model_version, least FROM @graph"
+    "set_config('plan_cache_mode', 'auto', true), odd_texts, model_version, least FROM @graph"
 )
 """Lets statements of the compiler, and those over all rows, be planned as the server finds best.
+
+PERF: a plan is kept, since planning a hop takes 0.2 ms and its run 0.03 ms.
 """
 _LONGEST: Final = 2**31 - 1
 """Milliseconds of the longest `statement_timeout`."""
-KEEP_PLAN: Final = "auto"
-"""PERF: planning a hop takes 0.2 ms, its run 0.03 ms."""
-PLAN_EACH: Final = "force_custom_plan"
-"""NOTE: for statements with a page: a plan for any page takes it for a tenth of all rows."""
 _LEAST: Final = "SELECT least FROM @graph"
+_FREE_LIMITED: Final = f"{_LIMIT}, {_FREE.removeprefix('SELECT ')}"
 _GUARD: Final = "SAVEPOINT compiled"
 _UNGUARD: Final = "RELEASE SAVEPOINT compiled"
 _TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT compiled"
@@ -62,7 +61,9 @@ _SECONDS_A_STEP: Final = 20e-9
 _FEW_MS: Final = 50
 _FIRST_ROWS: Final = 64
 _MOST_ROWS: Final = 1024
-_SMALL_ROW: Final = 4096
+_GROWTH: Final = 4
+_BYTES_AT_ONCE: Final = 1024 * 1024
+_SIZED: Final = (str, bytes)
 _BYTES_PER_LOOK: Final = 4 * 1024 * 1024
 
 
@@ -92,7 +93,7 @@ class StatementRunner:
         self._depth = 0
         self._deadline: float | None = None
         self._limit_ms = 0
-        self._planning = ""
+        self._is_free = False
         self._is_guarded = False
         self._version: int | None = None
         """The number of the last change of models, as far as the snapshot has read it."""
@@ -165,7 +166,7 @@ class StatementRunner:
     def _leave(self) -> None:
         """End the server's part of the snapshot; the next statement would see a new state."""
         connection, self._connection = self._connection, None
-        self._limit_ms, self._planning, self._is_guarded = 0, "", False
+        self._limit_ms, self._is_free, self._is_guarded = 0, False, False
         self._version = None
         if connection is None:
             return
@@ -197,33 +198,42 @@ class StatementRunner:
         if not self._depth:
             yield from self.read_all(sql, bindings)
             return
+        yield from self._fetch(qualify(sql, self.schema), bindings)
+
+    def _fetch(
+        self, sql: str, bindings: Bindings, translate: Translate | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of a cursor, which is planned for all of them.
+
+        SEC: each may have a mebibyte: no more are fetched at once than fit into one if they are
+        like those before.
+        """
         self._cursors += 1
-        name, size, rows = f"rows{self._cursors}", _FIRST_ROWS, 0
-        declare = f"DECLARE {name} NO SCROLL CURSOR FOR {qualify(sql, self.schema)}"
-        first = self._free(self._planning or PLAN_EACH)
-        statements = [*first, (declare, bindings), (f"FETCH {size} FROM {name}", ())]
-        found = self._run(statements, once=True)
-        self._note_free(found[: len(first)])
-        some = found[-1]
+        name, size = f"rows{self._cursors}", _FIRST_ROWS
+        declare = f"DECLARE {name} NO SCROLL CURSOR FOR {sql}"
+        statements = [(declare, bindings), (f"FETCH {size} FROM {name}", ())]
+        is_open = True
         try:
-            while some:
+            while is_open:
+                some = self._select(statements, translate, once=True)
+                is_open = len(some) == size
+                size = self._count_rows(some, size)
                 yield from some
-                rows = len(some)
-                if rows < size:
-                    break
-                is_small = all(len(cell) <= _SMALL_ROW for cell in some[-1] if _is_sized(cell))
-                size = _MOST_ROWS if is_small else _FIRST_ROWS
-                some = self._run([(f"FETCH {size} FROM {name}", ())], once=True)[-1]
+                statements = [(f"FETCH {size} FROM {name}", ())]
         finally:
-            if self._connection is not None and not self._cancelled:
+            if is_open and self._connection is not None and not self._cancelled:
                 with suppress(TwinframeError):
                     self._run([(f"CLOSE {name}", ())], once=True)
 
+    def _count_rows(self, rows: Sequence[Row], size: int) -> int:
+        """Count what was read, and return how many rows to fetch next."""
+        read = sum([len(cell) for row in rows for cell in row if type(cell) in _SIZED])
+        self.count_read(read)
+        return min(_GROWTH * size, _MOST_ROWS, _BYTES_AT_ONCE * len(rows) // (read + 1) + 1)
+
     # --- statements of the compiler -------------------------------------------------------------
 
-    def select(
-        self, sql: str, bindings: Bindings, translate: Translate, planning: str = PLAN_EACH
-    ) -> list[Row]:
+    def select(self, sql: str, bindings: Bindings, translate: Translate) -> list[Row]:
         """Rows of a statement whose tables are not qualified, in a snapshot.
 
         The results are those of the text format. An error is what `translate` makes of it, where
@@ -234,12 +244,35 @@ class StatementRunner:
         """
         if not self._depth:
             with self.snapshot():
-                return self.select(sql, bindings, translate, planning)
-        first = self._free(planning)
+                return self.select(sql, bindings, translate)
+        rows = self._select([(sql, bindings)], translate, once=False)
+        self._count_rows(rows, 1)
+        return rows
+
+    def stream(self, sql: str, bindings: Bindings, translate: Translate) -> Iterator[Row]:
+        """Yield the same rows as they are read, by a statement that is planned anew.
+
+        Outside of a snapshot all of them are read at once.
+        """
+        if not self._depth:
+            return iter(self.select(sql, bindings, translate))
+        return self._fetch(sql, bindings, translate)
+
+    def _select(
+        self, wanted: Sequence[Statement], translate: Translate | None, *, once: bool
+    ) -> list[Row]:
+        """Run statements, the last of which yields the rows, with the settings of the compiler.
+
+        Those of the compiler have a `translate`.
+        """
+        first = self._free()
+        if translate is None:
+            found = self._run([*first, *wanted], once=once)
+            self._note_free(found[: len(first)])
+            return found[-1]
         guard = self._build_guard()
-        statements = [*first, *guard, (sql, bindings)]
         try:
-            found = self._send(statements, once=False, binary=False)
+            found = self._send([*first, *guard, *wanted], once=once, binary=False)
         except psycopg.Error as error:
             known = translate(error)
             if known is None:
@@ -266,15 +299,19 @@ class StatementRunner:
             with suppress(psycopg.Error):
                 self._connection.execute(_TAKE_BACK)
 
-    def _free(self, planning: str) -> list[Statement]:
-        if planning == self._planning:
+    def _free(self) -> list[Statement]:
+        if self._is_free:
             return []
-        return [(qualify(_FREE, self.schema), (f'"{self.schema}"', planning))]
+        path = f'"{self.schema}"'
+        limit = self._limit()  # PERF: one statement less
+        if limit:
+            return [(qualify(_FREE_LIMITED, self.schema), (*limit[0][1], path))]
+        return [(qualify(_FREE, self.schema), (path,))]
 
     def _note_free(self, found: Sequence[list[Row]]) -> None:
-        for ((*_, planning, has_odd_texts, version, least),) in found:
+        for ((*_, has_odd_texts, version, least),) in found:
             check_least(self.schema, least)
-            self._planning, self._version, self.has_odd_texts = planning, version, has_odd_texts
+            self._is_free, self._version, self.has_odd_texts = True, version, has_odd_texts
 
     # --- on the wire ----------------------------------------------------------------------------
 
@@ -433,7 +470,3 @@ def _execute(
 
 def _read(cursor: psycopg.Cursor[Row]) -> list[Row]:
     return cursor.fetchall() if cursor.description is not None else []
-
-
-def _is_sized(cell: object) -> bool:
-    return isinstance(cell, bytes | str)

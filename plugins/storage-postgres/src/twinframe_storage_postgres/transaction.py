@@ -357,8 +357,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
             self.failure = moved
             raise
 
-    def _free(self, planning: str) -> list[Statement]:
-        del planning
+    def _free(self) -> list[Statement]:
         return []  # a write has few rows to read, by their keys
 
     # --- reads ----------------------------------------------------------------------------------

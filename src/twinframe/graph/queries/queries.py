@@ -123,6 +123,10 @@ _LATER: Final = _Answer((), None, 0.0)
 _Publish: TypeAlias = Callable[[_Answer], None]
 
 
+class _OutdatedError(Exception):
+    """The models changed since the plan of this run was made."""
+
+
 @dataclass(slots=True)
 class _Request:
     """The request for a page of `size` rows, of at most `bytes` but for the first one.
@@ -450,13 +454,21 @@ class Queries:
             session.past = QueryPast(self._context, self._series, asked)
         if watch is not None:
             watch.begin_compile()
-        plan, request.values = plans.open(session, position.text, position.values, found)
+        # PERF: asking for the version of the models first would take a trip.
+        is_guess = found is not None and session.learns_version
+        if found is None or not is_guess:
+            found = plans.open(session, position.text, position.values, found)
+        plan, request.values = found
         if watch is not None:
             watch.begin_run(plan)
         start = time.thread_time()
         try:
-            answer = self._take_page(session, request, plan, publish)
-        except CannotRun:
+            answer = self._take_page(session, request, plan, publish, is_guess=is_guess)
+        except (TwinframeError, _OutdatedError) as error:
+            if is_guess and not session.has_schema(plan.key.schema_version):
+                return self._take_by(session, asked, request, None, publish)
+            if not isinstance(error, CannotRun):
+                raise
             plan = plans.give_up(plan, position.text, position.values)
             request.values = position.values
             if watch is not None:
@@ -467,12 +479,21 @@ class Queries:
         return answer
 
     def _take_page(
-        self, session: GraphSession, request: _Request, plan: Plan, publish: _Publish
+        self,
+        session: GraphSession,
+        request: _Request,
+        plan: Plan,
+        publish: _Publish,
+        *,
+        is_guess: bool = False,
     ) -> _Answer:
+        """Return a page. A plan that `is_guess` may be of other models (`_OutdatedError`)."""
         size, is_keyed = request.size, _is_keyed(request, plan)
         # PERF: all rows of a longer result are read for writing; only one page is fetched here.
         found = _run_plan(session, request, plan, size + 1 if is_keyed else None)
         rows, count = _take_rows(found, request)
+        if is_guess and not session.has_schema(plan.key.schema_version):
+            raise _OutdatedError
         answer = _build_answer(session, request, plan, rows, count)
         if len(rows) <= count or answer.following is not None:
             return answer

@@ -134,6 +134,9 @@ def _render_native_test(
     left: Term, operator: str, right: Term, kind_class: int, dialect: Dialect
 ) -> tuple[str | None, ...]:
     """Render the comparison of two values of one class, and checks that they are."""
+    given = dialect.render_given_test(left, operator, right, kind_class)
+    if given is not None:
+        return (given,)
     sides = [dialect.read(each, kind_class) for each in (left, right)]
     checks = [dialect.render_guard(each, kind_class) for each in (left, right)]
     return (f"{sides[0]} {operator} {sides[1]}", *checks)

@@ -97,6 +97,14 @@ class Dialect(ABC):
     def render_limit(self, message: str) -> str:
         """Render an integer that fails with `LIMIT_MARK` and `message` when it is computed."""
 
+    def render_models(self, label: str) -> str | None:
+        """Render the array of the interfaces with a label, which the engine puts in at each run.
+
+        None where the statement looks them up itself.
+        """
+        del label
+        return None
+
     @abstractmethod
     def render_placeholder(self, name: str) -> str:
         """Render the placeholder of the bound value `name`."""
@@ -164,6 +172,15 @@ class Dialect(ABC):
         names = TAGS[kind_class]
         one = len(names) == 1
         return f"{term.tag} = {names[0]}" if one else f"{term.tag} IN ({','.join(names)})"
+
+    def render_given_test(
+        self, left: Term, operator: str, right: Term, kind_class: int
+    ) -> str | None:
+        """Render the comparison of two values of one class, with all checks, where one is given
+        and the engine has a shorter way; else None.
+        """
+        del left, operator, right, kind_class
+        return None
 
     def render_guard(self, term: Term, kind_class: int) -> str | None:
         """Render what a comparison of `read` needs besides: None where `read` gives NULL for values

@@ -45,6 +45,11 @@ def _compile_name(name: str, model: str, statement: Statement, *, wanted: bool) 
     if name == "Twin":
         # NOTE: null for the absent node of an optional match, whose model is null too.
         return f"{model} IS NOT NULL" if wanted else statement.dialect.no
+    known = statement.dialect.render_models(name)
+    if known is not None:
+        # NOTE: in SQL, NULL is certainly not in an empty set; in Cypher that is null as well.
+        test = f"{model} <> ALL ({known})"
+        return f"{model} = ANY ({known})" if wanted else f"({model} IS NOT NULL AND {test})"
     column = "dtmi" if name.startswith("dtmi:") else "name"
     label = statement.bindings.bind(Source(None, name))
     interfaces = _render_descendants(f"i.{column} = {label}", statement.dialect)

@@ -47,6 +47,11 @@ _NAMES: Final = {
 }
 
 
+_GIVEN: Final = {
+    k.NUMBER: re.compile(r"(\0\w+\0)::(?:bigint|double precision)"),
+    k.BOOLEAN: re.compile(r"\((\0\w+\0)::integer <> 0\)"),
+}
+_MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 _COLUMN: Final = re.compile(r"[nr]\d+\.\w+")
 """The columns of tables, whose texts are ordered by code point."""
 
@@ -72,6 +77,14 @@ class PostgresDialect(Dialect):
     def render_limit(self, message: str) -> str:
         """Call the function that fails."""
         return _render_trap(LIMIT_MARK + message, "integer")
+
+    def render_models(self, label: str) -> str | None:
+        """Render a mark, for which the engine writes the row ids: PostgreSQL has statistics of
+        them, and not of a subquery.
+        """
+        if "\0" in label:
+            raise CannotRun("A label with U+0000.")
+        return f"\0{label}\0::models"
 
     def render_placeholder(self, name: str) -> str:
         """Render a mark: the engine numbers placeholders when the statement is complete."""
@@ -188,6 +201,26 @@ class PostgresDialect(Dialect):
             return None
         return f"jsonb_typeof({term.json}) = '{name}'"
 
+    def render_given_test(
+        self, left: Term, operator: str, right: Term, kind_class: int
+    ) -> str | None:
+        """Compare `jsonb` with a given number or boolean that is sent as `jsonb`.
+
+        PERF: a comparison of numbers takes three quarters of the time that it takes as `numeric`,
+        and no more than one by hand.
+        """
+        if left.tag is None:
+            left, operator, right = right, _MIRRORED.get(operator, ""), left
+        given = _GIVEN[kind_class].fullmatch(right.value) if kind_class in _GIVEN else None
+        if left.tag is None or left.json is None or given is None or not operator:
+            return None
+        if kind_class == k.BOOLEAN and operator != "=":
+            return None
+        mark = "number" if kind_class == k.NUMBER else "boolean"
+        test = f"{left.json} {operator} {given[1]}::given_{mark}"
+        # NOTE: values of two types are never equal in `jsonb`.
+        return render_all(test, None if operator == "=" else self.render_check(left, k.NUMBER))
+
     def render_guard(self, term: Term, kind_class: int) -> str | None:
         """Test the type of a text alone: any value can be read as one."""
         if term.tag is not None and kind_class in (k.NUMBER, k.BOOLEAN):
@@ -295,8 +328,8 @@ class PostgresDialect(Dialect):
     # --- orders ---------------------------------------------------------------------------------
 
     def list_sort_keys(self, term: Term) -> Sequence[str]:
-        """The number: of other values the rank is all."""
-        return (self.read(term, k.NUMBER),)
+        """The value itself: `jsonb` orders numbers; of other values the rank is all."""
+        return (f"nullif({self.render_json(term)}, 'null')",)
 
     # --- texts and sets of row ids --------------------------------------------------------------
 

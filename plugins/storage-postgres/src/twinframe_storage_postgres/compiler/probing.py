@@ -36,6 +36,7 @@ from twinframe_storage_postgres.compiler.probes import (
 )
 from twinframe_storage_postgres.connections import Connection
 from twinframe_storage_postgres.homes import Home
+from twinframe_storage_postgres.scans import LabelledModels, read_label_sets
 from twinframe_storage_postgres.session import PostgresSession
 from twinframe_storage_postgres.spelling import render_members
 from twinframe_storage_postgres.statements import Row, Statement, qualify
@@ -94,9 +95,18 @@ class ProbeSession(PostgresSession):
     def _build_guard(self) -> list[Statement]:
         return []  # a probe that fails ends its transaction, and hardly any does
 
-    def _free(self, planning: str) -> list[Statement]:
+    def _free(self) -> list[Statement]:
         # PERF: the planner takes the probes' model for one like the others, of a million twins.
-        return [(sql.replace("'on'", "'off'"), values) for sql, values in super()._free(planning)]
+        return [(sql.replace("'on'", "'off'"), values) for sql, values in super()._free()]
+
+    def read_labelled(self) -> LabelledModels:
+        """Return the models of the graph and of the probes, which no other session has."""
+        version = self.read_schema_version()
+        if version != self._labelled.version:
+            self._labelled = LabelledModels(version, read_label_sets(self))
+        return self._labelled
+
+    guess_labelled = read_labelled
 
     def _note_free(self, found: Sequence[list[Row]]) -> None:
         super()._note_free(found)
