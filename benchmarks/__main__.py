@@ -97,7 +97,9 @@ def _parse() -> argparse.Namespace:
         default="service",
         help="many: by the whole service, by its columns alone, or both",
     )
-    parser.add_argument("--shape", default="", help="many: only shapes with this in their names")
+    parser.add_argument(
+        "--shape", default="", help="many, postgres: only shapes with this in their names"
+    )
     return parser.parse_args()
 
 
@@ -139,7 +141,7 @@ def _measure_own_graphs(report: Report, parts: set[str], asked: argparse.Namespa
     if "portable" in parts:
         portable.measure(report, asked.data, 10_000 if asked.quick else asked.twins)
     if "postgres" in parts:
-        postgres.measure(report, asked.data, asked.twins, quick=asked.quick)
+        postgres.measure(report, asked.data, asked.twins, part=asked.shape, quick=asked.quick)
 
 
 def _measure_graph(report: Report, parts: set[str], asked: argparse.Namespace) -> None:
