@@ -21,7 +21,7 @@ from twinframe_storage_postgres.session import PostgresSession
 
 ROOM = "dtmi:ex:Room;1"
 NUMBERS = "MATCH (n {`$dtId`: 'a'}) UNWIND range(1, 300) AS i RETURN i"
-FAILING = "MATCH (n {`$dtId`: 'a'}) UNWIND range(1, 300) AS i RETURN 1 / (250 - i) AS x"
+FAILING = "MATCH (n {{`$dtId`: 'a'}}) UNWIND range(1, 300) AS i RETURN 1 / ({} - i) AS x"
 ROOMS = "MATCH (n:Room) RETURN n.`$dtId` AS i, n.x AS x ORDER BY i"
 
 
@@ -107,12 +107,16 @@ def _compile_given(parameters: dict[str, Value]) -> PostgresQuery:
     return compiled
 
 
-def test_an_error_in_the_middle_of_a_long_result_leaves_the_snapshot_readable(
-    session: PostgresSession, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("reads_before", [False, True])
+@pytest.mark.parametrize("at", [5, 250])
+def test_an_error_in_a_long_result_leaves_the_snapshot_readable(
+    reads_before: bool, at: int, session: PostgresSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "_FEW", 100)
-    compiled = _compile(FAILING)
+    monkeypatch.setattr(engine, "_FEW", 3)
+    compiled = _compile(FAILING.format(at))
     with session.snapshot(time.monotonic() + PATIENCE):
+        if reads_before:
+            assert session.read_twin("a") is not None
         found: list[bytes] = []
         with pytest.raises(CannotRun, match="division by zero"):
             found.extend(body for body, _ in compiled.run_json(session, {}))

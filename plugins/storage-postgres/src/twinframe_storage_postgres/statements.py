@@ -213,17 +213,20 @@ class StatementRunner:
         declare = f"DECLARE {name} NO SCROLL CURSOR FOR {sql}"
         statements = [(declare, bindings), (f"FETCH {size} FROM {name}", ())]
         is_open = True
-        try:
-            while is_open:
-                some = self._select(statements, translate, once=True)
-                is_open = len(some) == size
-                size = self._count_rows(some, size)
+        while is_open:
+            some = self._select(statements, translate, once=True)
+            is_open = len(some) == size
+            size = self._count_rows(some, size)
+            is_left = is_open
+            try:
                 yield from some
-                statements = [(f"FETCH {size} FROM {name}", ())]
-        finally:
-            if is_open and self._connection is not None and not self._cancelled:
-                with suppress(TwinframeError):
-                    self._run([(f"CLOSE {name}", ())], once=True)
+                is_left = False
+            finally:
+                # NOTE: after an error there is no cursor.
+                if is_left and self._connection is not None and not self._cancelled:
+                    with suppress(TwinframeError):
+                        self._run([(f"CLOSE {name}", ())], once=True)
+            statements = [(f"FETCH {size} FROM {name}", ())]
 
     def _count_rows(self, rows: Sequence[Row], size: int) -> int:
         """Count what was read, and return how many rows to fetch next."""

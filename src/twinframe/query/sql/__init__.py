@@ -32,6 +32,7 @@ from twinframe.query.sql.extensions import Compiler, Compilers, Extensions
 from twinframe.query.sql.grouping import Groups, render_group_key
 from twinframe.query.sql.lets import Let, build_let
 from twinframe.query.sql.operators import build_columns, compile_plan, read_column
+from twinframe.query.sql.order import read_time_places
 from twinframe.query.sql.scans import find_key
 from twinframe.query.sql.select import Page, Select, build_column
 from twinframe.query.sql.term import (
@@ -93,6 +94,7 @@ __all__ = [
     "read_column",
     "read_owner",
     "read_table",
+    "read_time_places",
     "read_trap",
     "render_all",
     "render_balanced",

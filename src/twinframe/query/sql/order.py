@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from twinframe.model.values import Value
+from twinframe.query.algebra import FunctionCall, ListExpression, Literal, MapExpression
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.dialect import Dialect
@@ -45,3 +47,16 @@ def _render_native(value: str, term: Term, descending: bool) -> str:
     if not term.kinds & k.NULL:
         return f"{value}{word}"
     return f"{value}{word} NULLS {'FIRST' if descending else 'LAST'}"
+
+
+def read_time_places(call: FunctionCall) -> tuple[str, dict[str, list[Value]]]:
+    """Return the member of a call of `STORED_TIME`, and the models that declare it by schema."""
+    match call.arguments:
+        case (_, Literal(value=str(name)), MapExpression(entries=entries)):
+            return name, {
+                kind: [one.value for one in models.items if isinstance(one, Literal)]
+                for kind, models in entries
+                if isinstance(models, ListExpression)
+            }
+        case _:
+            raise CannotRun(f"The function {call.name}() of something else.")

@@ -343,10 +343,11 @@ def _compute_order_once(select: Select) -> None:
     """
     table = _TABLE.fullmatch(select.sources[0]) if len(select.sources) == 1 else None
     order = " ".join(select.order_by)
-    members = [*dict.fromkeys(_MEMBER.findall(order))]
-    if table is None or not members or select.group_by is not None or "SELECT" in order:
+    alias = "" if table is None else table[1]
+    found = dict.fromkeys(_MEMBER.findall(order))
+    members = [each for each in found if each.startswith(f"({alias}.")]
+    if table is None or not members or select.group_by is not None:
         return
-    alias = table[1]
     columns = [f"twinframe_once({each}) AS k{at}" for at, each in enumerate(members)]
     rows = Select(select.statement)
     rows.sources, rows.conditions = select.sources, select.conditions

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from twinframe.query.algebra import AggregateKind
 from twinframe.query.sql import Carry, ElementExtensions, Term
-from twinframe_storage_postgres.compiler import aggregates, functions, lists, maps
+from twinframe_storage_postgres.compiler import aggregates, functions, lists, maps, times
 from twinframe_storage_postgres.compiler.dialect import DIALECT
 from twinframe_storage_postgres.compiler.grouping import open_groups
 from twinframe_storage_postgres.compiler.output import build_column
@@ -31,6 +31,7 @@ class PostgresExtensions(ElementExtensions):
     join_elements = staticmethod(lists.join_elements)
     render_group = staticmethod(lists.render_group)
     build_let = staticmethod(lists.name_texts)
+    render_time_order = staticmethod(times.render_time_order)
 
     def render_size(self, items: str) -> str:
         """Render the length of an array."""

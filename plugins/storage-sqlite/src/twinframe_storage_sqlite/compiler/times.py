@@ -12,9 +12,17 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from twinframe.model.values import Value
-from twinframe.query.algebra import FunctionCall, ListExpression, Literal, MapExpression
+from twinframe.query.algebra import FunctionCall
 from twinframe.query.engine import CannotRun
-from twinframe.query.sql import Bindings, Source, Term, build_json, compile_member, read_table
+from twinframe.query.sql import (
+    Bindings,
+    Source,
+    Term,
+    build_json,
+    compile_member,
+    read_table,
+    read_time_places,
+)
 from twinframe.query.sql import kinds as k
 from twinframe_storage_sqlite.compiler.dialect import DIALECT
 from twinframe_storage_sqlite.compiler.guards import render_trap
@@ -31,7 +39,7 @@ def render_time_order(
     """Render the sort keys for a call of `STORED_TIME`."""
     if subject.kinds & ~k.NULL != k.NODE:
         raise CannotRun("An order of stored times that are no members of nodes.")
-    name, places = _read_declared(call)
+    name, places = read_time_places(call)
     member = compile_member(subject, name, DIALECT)
     ranks, values = [], []
     for kind, models in places.items():
@@ -51,18 +59,6 @@ def render_time_key(kind: str, text: str) -> str:
     let = build_let(text)
     _, render = _KINDS[kind]
     return let.wrap(render(let.names[0]))
-
-
-def _read_declared(call: FunctionCall) -> tuple[str, dict[str, list[Value]]]:
-    match call.arguments:
-        case (_, Literal(value=str(name)), MapExpression(entries=entries)):
-            return name, {
-                kind: [one.value for one in models.items if isinstance(one, Literal)]
-                for kind, models in entries
-                if isinstance(models, ListExpression)
-            }
-        case _:
-            raise CannotRun(f"The function {call.name}() of something else.")
 
 
 def _render_declares(subject: Term, models: list[Value], bindings: Bindings) -> str:
