@@ -93,7 +93,7 @@ PROBES: Final[tuple[Probe, ...]] = (
         "->, jsonb_typeof(), ::json",
         "MATCH (n:P) RETURN n.s AS s, n.x AS x, n.m.k AS k, n.list AS l, n.flag AS f, n.m AS m",
     ),
-    _probe("=, twinframe_number()", "MATCH (n:P) WHERE n.x = 1 RETURN n.s AS s"),
+    _probe("=, ::jsonb", "MATCH (n:P) WHERE n.x = 1 RETURN n.s AS s"),
     _probe("twinframe_equal(), num_nulls()", "MATCH (n:P) RETURN n.s AS s, n.x = n.m.k AS v"),
     _probe("<>, twinframe_exact()", "MATCH (n:P) RETURN n.s AS s, n.x <> 1.0 AS v"),
     _probe("=, to_jsonb(), nullif()", "MATCH (n:P) RETURN n.s AS s, n.x = $first AS v"),
