@@ -83,6 +83,10 @@ class GraphReader(ABC):
     most_at_once: ClassVar[int] = 64
     """The number of twins or relationships requested in one call; each may have a megabyte."""
 
+    learns_version: ClassVar[bool] = False
+    """Whether reading in a snapshot tells the version of the models, which is a read of its own
+    before.
+    """
     is_short: bool = False
     """Whether the present work must be short: whoever has none of its own bounds declines it."""
 

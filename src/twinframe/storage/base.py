@@ -224,10 +224,6 @@ class StoreTraits:
 class GraphSession(GraphReader):
     """A view of one graph for one thread. Each call sees all writes acknowledged before it."""
 
-    learns_version: ClassVar[bool] = False
-    """Whether reading in a snapshot tells the version of the models, which is a read of its own
-    before.
-    """
     keeps_history: ClassVar[bool] = False
     """Whether earlier states of the graph can be read: the store keeps all fields of events, gives
     documents back byte for byte, and finds the changes of one entity without a search of all.

@@ -32,7 +32,7 @@ from twinframe.query.sql.extensions import Compiler, Compilers, Extensions
 from twinframe.query.sql.grouping import Groups, render_group_key
 from twinframe.query.sql.lets import Let, build_let
 from twinframe.query.sql.operators import build_columns, compile_plan, read_column
-from twinframe.query.sql.order import read_time_places
+from twinframe.query.sql.order import read_declared_times
 from twinframe.query.sql.scans import find_key
 from twinframe.query.sql.select import Page, Select, build_column
 from twinframe.query.sql.term import (
@@ -92,9 +92,9 @@ __all__ = [
     "list_relationship_cells",
     "may_fail",
     "read_column",
+    "read_declared_times",
     "read_owner",
     "read_table",
-    "read_time_places",
     "read_trap",
     "render_all",
     "render_balanced",

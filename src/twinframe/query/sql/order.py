@@ -49,7 +49,7 @@ def _render_native(value: str, term: Term, descending: bool) -> str:
     return f"{value}{word} NULLS {'FIRST' if descending else 'LAST'}"
 
 
-def read_time_places(call: FunctionCall) -> tuple[str, dict[str, list[Value]]]:
+def read_declared_times(call: FunctionCall) -> tuple[str, dict[str, list[Value]]]:
     """Return the member of a call of `STORED_TIME`, and the models that declare it by schema."""
     match call.arguments:
         case (_, Literal(value=str(name)), MapExpression(entries=entries)):

@@ -16,8 +16,8 @@ from twinframe.query.sql import (
     Term,
     build_json,
     compile_member,
+    read_declared_times,
     read_table,
-    read_time_places,
 )
 from twinframe.query.sql import kinds as k
 from twinframe_storage_postgres.compiler.dialect import DIALECT
@@ -32,7 +32,7 @@ def render_time_order(
     """Render the sort keys for a call of `STORED_TIME`."""
     if subject.kinds & ~k.NULL != k.NODE:
         raise CannotRun("An order of stored times that are no members of nodes.")
-    name, places = read_time_places(call)
+    name, places = read_declared_times(call)
     member = compile_member(subject, name, DIALECT)
     is_text = f"jsonb_typeof({member.json}) = 'string'"
     ranks = [
