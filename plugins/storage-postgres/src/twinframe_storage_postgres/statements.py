@@ -306,10 +306,10 @@ class StatementRunner:
         if self._is_free:
             return []
         path = f'"{self.schema}"'
-        limit = self._limit()  # PERF: one statement less
-        if limit:
-            return [(qualify(_FREE_LIMITED, self.schema), (*limit[0][1], path))]
-        return [(qualify(_FREE, self.schema), (path,))]
+        limit = self._take_limit()
+        if limit is None:
+            return [(qualify(_FREE, self.schema), (path,))]
+        return [(qualify(_FREE_LIMITED, self.schema), (limit, path))]  # PERF: one statement less
 
     def _note_free(self, found: Sequence[list[Row]]) -> None:
         for ((*_, has_odd_texts, version, least),) in found:
@@ -420,13 +420,18 @@ class StatementRunner:
 
     def _limit(self) -> list[Statement]:
         """Let the server end the statement at the deadline, if it is not told so already."""
+        limit = self._take_limit()
+        return [] if limit is None else [(_LIMIT, (limit,))]
+
+    def _take_limit(self) -> str | None:
+        """The milliseconds to tell the server, which then counts as told."""
         if self._deadline is None:
-            return []
+            return None
         left = min(max(int((self._deadline - time.monotonic()) * 1000), 1), _LONGEST)
         if self._limit_ms and left > self._limit_ms - _FEW_MS:
-            return []
+            return None
         self._limit_ms = left
-        return [(_LIMIT, (str(left),))]
+        return str(left)
 
     @contextmanager
     def _watched(self, connection: Connection) -> Iterator[None]:
