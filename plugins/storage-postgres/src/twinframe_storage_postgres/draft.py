@@ -27,6 +27,8 @@ done AS (
 UPDATE @graph SET twins = graph.twins + %s - old.twins, content = content + %s - old.size,
   odd_texts = odd_texts OR %s
 FROM old RETURNING graph.twins, content"""
+# PERF: «LATERAL (… OFFSET 0)» is one look into the index for each row. As a join it may be planned
+# when there are no relationships yet, as a walk over all of them for each row.
 _PUT_RELATIONSHIPS: Final = """
 WITH put AS (
   SELECT s.id AS source, p.id, p.name, t.id AS target, p.etag, p.document, p.members
@@ -35,7 +37,9 @@ WITH put AS (
   JOIN @twin s ON s.dt_id = p.source JOIN @twin t ON t.dt_id = p.target),
 old AS (
   SELECT coalesce(sum(octet_length(r.document)), 0) AS size
-  FROM put JOIN @relationship r ON r.source = put.source AND r.relationship_id = put.id),
+  FROM put CROSS JOIN LATERAL (
+    SELECT document FROM @relationship r
+    WHERE r.source = put.source AND r.relationship_id = put.id OFFSET 0) r),
 done AS (
   INSERT INTO @relationship (source, relationship_id, name, target, etag, document, members)
   SELECT source, id, name, target, etag, document, coalesce(members, document)::jsonb FROM put

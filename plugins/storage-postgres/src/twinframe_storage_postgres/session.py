@@ -52,7 +52,8 @@ _RELATIONSHIP: Final = (
 _RELATIONSHIPS: Final = (
     "SELECT s.dt_id, r.relationship_id, r.etag, r.document "
     "FROM unnest(%b::text[], %b::text[]) x (source, id) JOIN @twin s ON s.dt_id = x.source "
-    "JOIN @relationship r ON r.source = s.id AND r.relationship_id = x.id"
+    "CROSS JOIN LATERAL (SELECT * FROM @relationship r "
+    "WHERE r.source = s.id AND r.relationship_id = x.id OFFSET 0) r"
 )
 _OUTGOING: Final = (
     "SELECT r.relationship_id, r.etag, r.document FROM @relationship r "

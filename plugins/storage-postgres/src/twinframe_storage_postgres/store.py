@@ -53,7 +53,6 @@ from twinframe_storage_postgres.proving import prove_server
 from twinframe_storage_postgres.session import PostgresReads, PostgresSession
 from twinframe_storage_postgres.settings import MAIN, PostgresSettings
 from twinframe_storage_postgres.statements import qualify
-from twinframe_storage_postgres.statistics import Statistics
 from twinframe_storage_postgres.tables import PostgresTables
 from twinframe_storage_postgres.transaction import PostgresTransaction
 from twinframe_storage_postgres.verify import verify_graph
@@ -86,7 +85,6 @@ class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
         self._abilities: Abilities | None = None
         self._watch: Watch | None = None
         self._home = Home(settings, self.schema, database)
-        self._statistics = Statistics(self._home)
         self._writing = threading.Lock()
         self._names: InterfaceNames | None = None
         self._writer = uuid.uuid4().hex
@@ -120,7 +118,6 @@ class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
     def close(self) -> None:
         """Release the connections."""
         with self._writing:
-            self._statistics.close()
             if self._watch is not None:
                 self._watch.close()
             self._watch = None
@@ -293,8 +290,6 @@ class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
             self._names = transaction.known_names
         if transaction.appends and self._watch is not None:
             self._watch.notify()
-        if transaction.content is not None:
-            self._statistics.note(transaction.content)
         return outcomes
 
     def _build_transaction(self) -> PostgresTransaction:

@@ -69,7 +69,8 @@ _TWINS: Final = "SELECT dt_id, etag, document, model FROM @twin WHERE dt_id = AN
 _RELATIONSHIPS: Final = (
     "SELECT s.dt_id, r.relationship_id, r.etag, r.document "
     "FROM unnest(%b::text[], %b::text[]) x (source, id) JOIN @twin s ON s.dt_id = x.source "
-    "JOIN @relationship r ON r.source = s.id AND r.relationship_id = x.id"
+    "CROSS JOIN LATERAL (SELECT * FROM @relationship r "
+    "WHERE r.source = s.id AND r.relationship_id = x.id OFFSET 0) r"
 )
 _RELATIONSHIP: Final = (
     "SELECT r.etag, r.document FROM @twin s JOIN @relationship r ON r.source = s.id "
@@ -159,11 +160,6 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
             self._run([])
         assert self._facts is not None  # noqa: S101  # `_note_opening` sets it
         return self._facts
-
-    @property
-    def content(self) -> int | None:
-        """The bytes of all documents, as far as the server has told; None if nothing was read."""
-        return None if self._facts is None else self._facts.content
 
     @property
     def names(self) -> InterfaceNames:
