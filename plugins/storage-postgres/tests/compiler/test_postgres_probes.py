@@ -129,12 +129,12 @@ class Server:
     count: int = 0
     refusals: int = 0
 
-    def execute(self, connection: Any, sql: str, bindings: Any, *how: Any) -> Any:
+    def execute(self, connection: Any, statement: statements.Statement, *how: Any) -> Any:
         self.count += 1
-        if self.refused is not None and self.refused.search(sql):
+        if self.refused is not None and self.refused.search(statement[0]):
             self.refusals += 1
-            return _execute(connection, _REFUSAL, (), *how)
-        return _execute(connection, sql, bindings, *how)
+            return _execute(connection, (_REFUSAL, ()), *how)
+        return _execute(connection, statement, *how)
 
 
 _execute = statements._execute
@@ -197,16 +197,18 @@ def test_a_server_that_refuses_walks_and_absent_joins_is_not_given_them(
 def test_a_wrong_order_or_a_wrong_pattern_is_found(
     store: PostgresGraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def execute(connection: Any, sql: str, *others: Any) -> Any:
-        return _execute(connection, sql.replace('COLLATE "C"', 'COLLATE "en-x-icu"'), *others)
+    def execute(connection: Any, statement: statements.Statement, *how: Any) -> Any:
+        sql = statement[0].replace('COLLATE "C"', 'COLLATE "en-x-icu"')
+        return _execute(connection, (sql, statement[1]), *how)
 
     monkeypatch.setattr(statements, "_execute", execute)
     found = _probe(store)
     assert found.proven is not None
     assert "COLLATE" not in found.proven
 
-    def widen(connection: Any, sql: str, *others: Any) -> Any:
-        return _execute(connection, re.sub(r"r\d+\.name = ", "'' <> ", sql), *others)
+    def widen(connection: Any, statement: statements.Statement, *how: Any) -> Any:
+        sql = re.sub(r"r\d+\.name = ", "'' <> ", statement[0])
+        return _execute(connection, (sql, statement[1]), *how)
 
     monkeypatch.setattr(statements, "_execute", widen)
     assert _probe(store) == NOTHING
