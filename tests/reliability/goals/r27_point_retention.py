@@ -28,7 +28,6 @@ from tests.reliability.point_writers import (
     running,
     write_for_ever,
 )
-from twinframe_points.retention import measure_used
 
 _KEEP_DAYS: Final = 4
 _DAY: Final = DAY * 1_000_000
@@ -82,13 +81,20 @@ def judge(trial: Trial) -> Sequence[Figure]:
     ]
 
 
+def _measure_used(connection: apsw.Connection) -> int:
+    """Return the bytes of the file's pages that are in use."""
+    count, free = (connection.pragma(name) for name in ("page_count", "freelist_count"))
+    size: int = connection.pragma("page_size") * (count - free)
+    return size
+
+
 def _judge_bytes(trial: Trial, clock: SharedClock, known: dict[str, set[int]]) -> list[Figure]:
     """Then fewer bytes are kept: the oldest day goes first, and all newer ones are whole."""
     store = build_points(trial.folder, clock, _KEEP_DAYS)
     before = _list_days(read_all(store))
     store.close()
     with closing(apsw.Connection(str(trial.folder / "beside" / "points.db"))) as connection:
-        most = min(_SMALL, measure_used(connection) * 3 // 4)
+        most = min(_SMALL, _measure_used(connection) * 3 // 4)
     store = build_points(trial.folder, clock, _KEEP_DAYS, most)
     while store.run_upkeep():
         pass
