@@ -26,9 +26,6 @@ _KIND: Final = "outbox"
 _LEDGER: Final = "ledger"
 _STRETCH: Final = 1000
 _CHUNK: Final = 1000
-_LONGEST: Final = 20_000
-"""Events of a stretch. PERF: a graph that gets thousands a second writes its ledger once a second.
-"""
 _FEW: Final = 25
 _MANY: Final = 200
 _MUCH: Final = 256 * 1024
@@ -99,11 +96,9 @@ class OutboxKind:
         """
         runner = self._context.runner
         after = await runner.read(self._find_measurable)
-        keeps_history = await runner.read(self._keeps_history)
-        most = build_limits(self._context.settings, keeps_history).size // _PARTS
         position, size, count, limit = after, 0, 0, _FEW
         moment = self._context.clock()
-        while position is not None and count < _LONGEST and (not count or size < most):
+        while position is not None and count < _STRETCH:
             rows = await runner.read(partial(_read_sizes, position, limit))
             if not rows:
                 break
@@ -112,7 +107,7 @@ class OutboxKind:
             moment = min(rows[-1][2] or moment, self._context.clock())
             read = sum(length for _, length, _ in rows)
             size += read
-            limit = min(_MANY if read < _MUCH else _FEW, _LONGEST - count)
+            limit = min(_MANY if read < _MUCH else _FEW, _STRETCH - count)
         if after is None or position is None or not count:
             return False
         added = Stretch(position, size, moment)
