@@ -20,7 +20,7 @@ from twinframe.graph.twins.relationships import (
     PatchRelationship,
     parse_put_relationship,
 )
-from twinframe.graph.twins.removal import MOST_RELATIONSHIPS, RemoveTwin, read_relationship_keys
+from twinframe.graph.twins.removal import RemoveTwin
 from twinframe.graph.twins.twins import DeleteTwin, PatchTwin, parse_put_twin
 from twinframe.model.etags import UNCONDITIONED, parse_put_condition
 from twinframe.model.ids import TWIN_LABEL, build_family, build_labels, build_model_name
@@ -303,9 +303,7 @@ def delete_twin(
     None: it has relationships, and nothing was deleted.
     """
     if detach:
-        keys = read_relationship_keys(transaction, node_id, MOST_RELATIONSHIPS + 1)
-        RemoveTwin(node_id, UNCONDITIONED).apply(context, transaction)
-        return keys
+        return RemoveTwin(node_id, UNCONDITIONED).apply(context, transaction)
     if transaction.has_relationships(node_id):
         return None
     DeleteTwin(node_id, UNCONDITIONED).apply(context, transaction)

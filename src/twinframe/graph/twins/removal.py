@@ -36,7 +36,7 @@ class Removal:
         """
         command = RemoveTwin(twin_id, condition)
         parse_twin_id(twin_id)
-        return await run_command(self._context, command)
+        return len(await run_command(self._context, command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class RemoveTwin:
     twin_id: str
     condition: Condition
 
-    def apply(self, context: GraphContext, transaction: GraphTransaction) -> int:
-        """Return how many relationships were deleted; `TwinNotFound`, `PreconditionFailed`,
+    def apply(self, context: GraphContext, transaction: GraphTransaction) -> list[Key]:
+        """Return the keys of the deleted relationships; `TwinNotFound`, `PreconditionFailed`,
         `LimitExceeded`.
         """
         stored = require_twin(transaction, self.twin_id)
@@ -62,7 +62,7 @@ class RemoveTwin:
             before = require_relationship(transaction, *key)
             remove_relationship(context, transaction, key, before)
         remove_twin(context, transaction, self.twin_id, stored)
-        return len(keys)
+        return keys
 
 
 def read_relationship_keys(session: GraphSession, twin_id: str, most: int) -> list[Key]:

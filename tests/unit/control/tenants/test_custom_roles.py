@@ -101,7 +101,7 @@ def test_nobody_puts_into_a_role_what_they_do_not_hold(world: World) -> None:
         ("*", "is no permission"),
         ("*/*", "is no permission"),
         ("mcp/tools", "is no permission"),
-        ("query/write", "Did you mean query"),
+        ("query/writes", "Did you mean query/write"),
     ],
 )
 def test_what_is_no_permission_is_refused_with_the_nearest(wrong: str, hint: str) -> None:
