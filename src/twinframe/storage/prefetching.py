@@ -10,7 +10,7 @@ returned, so the session reads those of the next nodes in the same request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -70,6 +70,8 @@ class _Kept(Generic[T]):
         self._found: dict[str, T | None] = {}
         self._bytes = 0
         self._ahead = 0
+        self._taken = 0
+        self._taken_bytes = 0
 
     def find(self, ids: Sequence[str]) -> dict[str, T]:
         """Return the results for these ids, in their order."""
@@ -93,7 +95,7 @@ class _Kept(Generic[T]):
     def keep(self, one: str, value: T) -> None:
         """Keep a result that was read otherwise."""
         self._found[one] = value
-        self._bytes += self._size(value)
+        self._add([value])
 
     def _load(self, missing: list[str]) -> None:
         wanted = list(missing)
@@ -104,11 +106,22 @@ class _Kept(Generic[T]):
             self._ahead = min(max(self._ahead * 4, _SMALL), _LARGEST)
         read = self._read(wanted)
         self._found |= {one: read.get(one) for one in wanted}
-        self._bytes += sum(map(self._size, read.values()))
+        self._add(read.values())
+
+    def _add(self, values: Collection[T]) -> None:
+        size = sum(map(self._size, values))
+        self._bytes += size
+        self._taken += len(values)
+        self._taken_bytes += size
 
     def _count_ahead(self) -> int:
-        """Return how many results may be read ahead. SEC: each may have a mebibyte."""
-        return int(_BYTES_AHEAD * len(self._found) / self._bytes) if self._bytes else _LARGEST
+        """Return how many results may be read ahead, by the mean size of all that were read.
+
+        SEC: each may have a mebibyte.
+        """
+        if not self._taken_bytes:
+            return _SMALL
+        return int(_BYTES_AHEAD * self._taken / self._taken_bytes)
 
 
 class PrefetchingSession(GraphSession):
