@@ -38,7 +38,7 @@ def test_the_hooks_give_settings_store_and_engine(
     section = manager.hook.twinframe_settings()
     assert section is SqliteSettings
     settings = section.model_validate({"Directory": str(tmp_path)})
-    store = manager.hook.twinframe_graph_store(settings=settings, graph="default")
+    store = manager.hook.twinframe_graph_store(settings=settings, graph="default", database="")
     assert isinstance(store, SqliteGraphStore)
     assert list(tmp_path.iterdir()) == []  # not yet opened
     assert isinstance(manager.hook.twinframe_query_engine(store=store), SqliteQueryEngine)

@@ -111,7 +111,7 @@ def build_postgres(place: Path) -> GraphStore:
     plugin = import_module("twinframe_storage_postgres.plugin")
     section = plugin.twinframe_settings()
     settings = section(url=share_server(), schema_=build_prefix(place), directory=str(place))
-    return cast("GraphStore", plugin.twinframe_graph_store(settings, "graph"))
+    return cast("GraphStore", plugin.twinframe_graph_store(settings, "graph", ""))
 
 
 def find_engine(store: GraphStore) -> QueryEngine | None:
