@@ -33,7 +33,7 @@ def test_the_points_of_a_graph_go_with_its_files(tmp_path: Path) -> None:
 def test_a_storage_without_a_directory_is_refused_at_the_start() -> None:
     environ = {"Storage__Provider": "memory", "History__Telemetry": "all"}
     installation = load_installation(environ=environ)
-    with pytest.raises(ConfigurationError, match="Storage__Provider=memory has no directory"):
+    with pytest.raises(ConfigurationError, match="Storage__Provider=memory has neither"):
         installation.build_point_store(installation.build_store())
 
 
