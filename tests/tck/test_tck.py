@@ -29,6 +29,8 @@ def scenarios() -> list[Scenario]:
 def test_the_kit_passes_but_for_the_listed_scenarios(
     scenarios: list[Scenario], engine: str
 ) -> None:
+    if engine in (PAST, PAST_EVALUATOR):  # an earlier state is only read
+        scenarios = [one for one in scenarios if "clauses/" not in one.name or "/match" in one.name]
     assert _find_unexpected(scenarios[:: _SHARES.get(engine, 1)], engine) == []
 
 
