@@ -48,9 +48,13 @@ def test_a_graph_moves_between_databases_while_nodes_write_and_read_it(
 ) -> None:
     more = {"Storage__Postgres__Databases__b": other_url}
     with running(tmp_path) as nodes:
-        # A new graph goes where there is less: the other database is larger by a table of zeros.
+        # A new graph goes where there is less: the other database is larger, whatever tests beside
+        # this one have put into the first.
         with psycopg.connect(other_url) as connection:
-            connection.execute("CREATE TABLE ballast AS SELECT generate_series(1, 2000000)")
+            connection.execute(
+                "CREATE TABLE ballast AS "
+                "SELECT generate_series(1, 2000000 + pg_database_size('postgres') / 32)"
+            )
         nodes.environment |= more
         environment = {**nodes.environment, **more}
         nodes.provisioner = type(nodes.provisioner)(nodes._build_environment("provisioner"))

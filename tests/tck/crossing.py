@@ -57,7 +57,7 @@ def find_questions(scenarios: Iterable[Scenario]) -> list[Question]:
         for step in steps:
             text = step.document or ""
             wanted = step.text == "executing query:" and _READS_GRAPH.search(text)
-            if wanted and not _FREE.search(text) and _only_reads(text):
+            if wanted and not _FREE.search(text) and only_reads(text):
                 found.setdefault(text, Question(scenario.name, text, parameters))  # type: ignore[arg-type]  # plain values
     return list(found.values())
 
@@ -88,7 +88,8 @@ def find_differences(questions: Sequence[Question], graphs: Iterable[str]) -> It
                     yield Difference(question, graph, answers)
 
 
-def _only_reads(text: str) -> bool:
+def only_reads(text: str) -> bool:
+    """Whether a query neither writes nor calls a procedure."""
     return find_writing_clause(text) is None and find_procedure_call(text) is None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -245,24 +245,25 @@ def test_connections_whose_prepared_statements_are_gone_are_replaced(
 
 
 def test_a_control_store_goes_on_when_its_prepared_statements_are_gone(tmp_path: Path) -> None:
-    control = PostgresControlStore(_build_settings(tmp_path), "control")
-    control.open(KINDS)
-    session = control.session()
-    for _ in range(10):
-        run_control(control, increment)
-        session.count(KINDS[0].name)
-    assert control._writer is not None
-    control._writer.pgconn.exec_(b"DEALLOCATE ALL")
-    shared = control._get_connections()
-    connection, _ = shared.take()
-    connection.pgconn.exec_(b"DEALLOCATE ALL")
-    shared.give(connection)
-    with session.snapshot(), pytest.raises(StorageBusy, match="try again"):
-        session.count(KINDS[0].name)  # its state began on the connection
-    with session.snapshot():
-        session.count(KINDS[0].name)
-    assert run_control(control, increment) == 11
-    control.close()
+    # A size of its own: the process shares its connections among stores of the same settings.
+    settings = _build_settings(tmp_path).model_copy(update={"connections": 3})
+    with closing(PostgresControlStore(settings, "control")) as control:
+        control.open(KINDS)
+        session = control.session()
+        for _ in range(10):
+            run_control(control, increment)
+            session.count(KINDS[0].name)
+        assert control._writer is not None
+        control._writer.pgconn.exec_(b"DEALLOCATE ALL")
+        shared = control._get_connections()
+        connection, _ = shared.take()
+        connection.pgconn.exec_(b"DEALLOCATE ALL")
+        shared.give(connection)
+        with session.snapshot(), pytest.raises(StorageBusy, match="try again"):
+            session.count(KINDS[0].name)  # its state began on the connection
+        with session.snapshot():
+            session.count(KINDS[0].name)
+        assert run_control(control, increment) == 11
 
 
 def test_writers_that_were_not_heard_of_for_a_week_are_forgotten(
