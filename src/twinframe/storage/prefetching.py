@@ -10,7 +10,7 @@ returned, so the session reads those of the next nodes in the same request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -70,7 +70,7 @@ class _Kept(Generic[T]):
         self._found: dict[str, T | None] = {}
         self._bytes = 0
         self._ahead = 0
-        self._taken = 0
+        self._asked = 0
         self._taken_bytes = 0
 
     def find(self, ids: Sequence[str]) -> dict[str, T]:
@@ -95,7 +95,7 @@ class _Kept(Generic[T]):
     def keep(self, one: str, value: T) -> None:
         """Keep a result that was read otherwise."""
         self._found[one] = value
-        self._add([value])
+        self._add(1, [value])
 
     def _load(self, missing: list[str]) -> None:
         wanted = list(missing)
@@ -106,22 +106,22 @@ class _Kept(Generic[T]):
             self._ahead = min(max(self._ahead * 4, _SMALL), _LARGEST)
         read = self._read(wanted)
         self._found |= {one: read.get(one) for one in wanted}
-        self._add(read.values())
+        self._add(len(wanted), read.values())
 
-    def _add(self, values: Collection[T]) -> None:
+    def _add(self, asked: int, values: Iterable[T]) -> None:
         size = sum(map(self._size, values))
         self._bytes += size
-        self._taken += len(values)
+        self._asked += asked
         self._taken_bytes += size
 
     def _count_ahead(self) -> int:
-        """Return how many results may be read ahead, by the mean size of all that were read.
+        """Return how many results may be read ahead, by the mean size of all that were asked for.
 
         SEC: each may have a mebibyte.
         """
-        if not self._taken_bytes:
+        if not self._asked:
             return _SMALL
-        return int(_BYTES_AHEAD * self._taken / self._taken_bytes)
+        return _BYTES_AHEAD * self._asked // max(self._taken_bytes, 1)
 
 
 class PrefetchingSession(GraphSession):
