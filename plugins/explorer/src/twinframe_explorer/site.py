@@ -89,7 +89,7 @@ def render_language() -> bytes:
 def _build_dialect(vocabulary: Vocabulary) -> JsonValue:
     return {
         "keywords": list(vocabulary.keywords),
-        "refused": list(vocabulary.refused),
+        "writing": list(vocabulary.writing),
         "functions": [
             {
                 "name": word.name,

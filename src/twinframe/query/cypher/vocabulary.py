@@ -25,10 +25,10 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of a language: `keywords` are phrases, `refused` begin clauses that write."""
+    """The words of a language: `keywords` are phrases, `writing` begin clauses of `POST /cypher`."""
 
     keywords: tuple[str, ...]
-    refused: tuple[str, ...]
+    writing: tuple[str, ...]
     functions: tuple[Word, ...]
 
 

@@ -50,14 +50,14 @@ def test_every_function_of_cypher_is_offered_once_by_name() -> None:
     assert {function.name for function in FUNCTIONS} < set(names)
 
 
-def test_every_reserved_word_is_offered_or_refused() -> None:
+def test_every_reserved_word_is_offered_or_writes() -> None:
     offered = {part for keyword in CYPHER.keywords for part in keyword.split()}
-    assert offered | set(CYPHER.refused) >= RESERVED
+    assert offered | set(CYPHER.writing) >= RESERVED
     assert not set(CYPHER.keywords) & WRITING_CLAUSES
 
 
-def test_what_is_refused_is_refused_by_the_parser() -> None:
-    for word in CYPHER.refused:
+def test_a_word_that_writes_is_refused_in_a_query() -> None:
+    for word in CYPHER.writing:
         with pytest.raises(QueryInvalid, match=word):
             parse_query(f"{word} (n)")
 

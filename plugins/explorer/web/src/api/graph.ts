@@ -9,6 +9,7 @@ import type {
   PatchOperation,
   QueryPage,
   QueryWarning,
+  StatementPage,
   Relationship,
   Twin,
 } from "./types";
@@ -200,12 +201,35 @@ export class GraphClient {
       continuationToken: string | null;
       warnings?: QueryWarning[];
     }>(response);
-    const charge = Number.parseFloat(response.headers.get("query-charge") ?? "");
     return {
       value: body.value,
       continuationToken: body.continuationToken,
       warnings: body.warnings ?? [],
-      charge: Number.isNaN(charge) ? null : charge,
+      charge: chargeOf(response),
+      milliseconds: performance.now() - started,
+    };
+  }
+
+  /**
+   * Run a statement that may write, all or nothing. `rehearse` runs it and keeps nothing of it.
+   */
+  async runStatement(
+    text: string,
+    options: QueryOptions & { rehearse?: boolean } = {},
+  ): Promise<StatementPage> {
+    const started = performance.now();
+    const { parameters = {}, rehearse = false, signal } = options;
+    const response = await this.http.send("/cypher", {
+      method: "POST",
+      body: { query: text, parameters, rehearse },
+      signal,
+    });
+    const body = await readBody<Pick<StatementPage, "columns" | "value" | "statistics">>(response);
+    return {
+      ...body,
+      continuationToken: null,
+      warnings: [],
+      charge: chargeOf(response),
       milliseconds: performance.now() - started,
     };
   }
@@ -227,4 +251,9 @@ export class GraphClient {
     const root = new URL(this.http.root || "/", window.location.href).pathname.replace(/\/$/, "");
     return (pathname.startsWith(root) ? pathname.slice(root.length) : pathname) + search;
   }
+}
+
+function chargeOf(response: Response): number | null {
+  const charge = Number.parseFloat(response.headers.get("query-charge") ?? "");
+  return Number.isNaN(charge) ? null : charge;
 }

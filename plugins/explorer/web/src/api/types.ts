@@ -49,6 +49,23 @@ export interface QueryPage {
   milliseconds: number;
 }
 
+/** What a statement changed, as `POST /cypher` counts it. */
+export interface Statistics {
+  nodesCreated: number;
+  nodesDeleted: number;
+  relationshipsCreated: number;
+  relationshipsDeleted: number;
+  propertiesSet: number;
+  labelsAdded: number;
+  labelsRemoved: number;
+}
+
+/** The rows of a statement that may write, with what it changed, or would where it is rehearsed. */
+export interface StatementPage extends QueryPage {
+  columns: string[];
+  statistics: Statistics;
+}
+
 export interface QueryWarning {
   code: string;
   message: string;
@@ -103,8 +120,8 @@ export interface LanguageWords {
 
 export interface Dialect {
   keywords: string[];
-  /** Words that begin a clause which is refused, such as CREATE; empty where there are none. */
-  refused: string[];
+  /** Words that begin a clause which writes, such as CREATE; empty where there are none. */
+  writing: string[];
   functions: LanguageFunction[];
 }
 

@@ -1,18 +1,24 @@
 import { Check as CheckIcon, CircleAlert, TriangleAlert } from "lucide-react";
 
 import { readPlace } from "./place";
-import { detectLanguage } from "./tokens";
+import { detectLanguage, findKind } from "./tokens";
 import type { Check } from "./useCheck";
 
 /** One line below the editor: which language it is, and what the service says of the text. */
 export function EditorFoot({ text, check }: { text: string; check: Check }) {
+  const writes = findKind(text) === "writes";
   const language = detectLanguage(text) === "adt" ? "Azure Digital Twins SQL" : "Cypher";
   return (
     <div className="query-foot">
       <span role="status" className="query-check">
         <Verdict check={check} />
       </span>
-      {text.trim() !== "" && <span className="muted">{language}</span>}
+      {text.trim() !== "" && (
+        <span className="muted">
+          {language}
+          {writes && ", writes to the graph: what it changes is shown before it runs"}
+        </span>
+      )}
     </div>
   );
 }

@@ -15,6 +15,7 @@ import type { Sample } from "./samples";
 import { SaveQuery } from "./SaveQuery";
 import { LONGEST_LINK, renderLink } from "./share";
 import { useQueries } from "./store";
+import { findKind } from "./tokens";
 
 interface Props {
   onRun(): void;
@@ -28,6 +29,7 @@ const MODIFIER = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl";
 /** What one does with a query. */
 export function QueryToolbar({ onRun, onExplain, onProfile, samples }: Props) {
   const empty = useQueries((state) => state.text.trim() === "");
+  const reads = useQueries((state) => findKind(state.text) === "reads");
   const busy = useResults((state) => state.activity === "running");
   const inspectorOpen = usePreferences((state) => state.inspectorOpen);
   const narrow = useIsNarrow();
@@ -50,7 +52,7 @@ export function QueryToolbar({ onRun, onExplain, onProfile, samples }: Props) {
           <ListTree size={14} aria-hidden /> Explain
         </Button>
         {!narrow && (
-          <Button className="button" onPress={onProfile} isDisabled={empty || busy}>
+          <Button className="button" onPress={onProfile} isDisabled={empty || busy || !reads}>
             <ListTree size={14} aria-hidden /> Profile
           </Button>
         )}

@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from "react";
+import { lazy, Suspense, useEffect, useMemo } from "react";
 
 import { useModels } from "../models/useModels";
 import { ResultsPanel } from "../results/ResultsPanel";
@@ -19,7 +19,11 @@ import { useQueries } from "./store";
 import { useCheck } from "./useCheck";
 import { useLanguageWords } from "./useLanguageWords";
 import { useLink, useWrite } from "./useLink";
+import { usePending } from "./run";
 import { useRun } from "./useRun";
+
+// PERF: with the frame of its form; most who look at a graph write nothing.
+const StatementDialog = lazy(() => import("./StatementDialog"));
 
 /** Ask the graph: the editor, what goes with it, and the results below. */
 export default function QueryView() {
@@ -44,6 +48,7 @@ export default function QueryView() {
     () => ({ schema, words, parameters: Object.keys(read.value ?? {}) }),
     [schema, words, read],
   );
+  const pending = usePending((state) => state.pending);
   useLink(run, explain);
   useEffect(() => focusOnSlash(), []);
   useEffect(() => hearOtherTabs(), []);
@@ -79,6 +84,11 @@ export default function QueryView() {
           />
         }
       />
+      {pending !== null && (
+        <Suspense>
+          <StatementDialog pending={pending} />
+        </Suspense>
+      )}
     </section>
   );
 }

@@ -85,7 +85,7 @@ const fn = (name: string, signature: string) => ({
 const WORDS: LanguageWords = {
   cypher: {
     keywords: ["MATCH", "RETURN"],
-    refused: ["CREATE"],
+    writing: ["CREATE"],
     functions: [
       fn("toLower", "toLower(text) → text"),
       fn("pi", "pi() → float"),
@@ -93,7 +93,7 @@ const WORDS: LanguageWords = {
       fn("time.realtime", "time.realtime() → time"),
     ],
   },
-  adt: { keywords: ["SELECT", "FROM"], refused: [], functions: [fn("COUNT", "COUNT()")] },
+  adt: { keywords: ["SELECT", "FROM"], writing: [], functions: [fn("COUNT", "COUNT()")] },
 };
 const KNOWN: Known = {
   schema: buildSchema(new ModelIndex(MODELS)),

@@ -215,7 +215,8 @@ function words(context: Context, known: Known, language: QueryLanguage): Complet
     detail: one.labels.join(" | ") || (one.kind === "other" ? "" : one.kind),
     boost: 20,
   }));
-  const keywords = (dialect?.keywords ?? []).map((label): Completion => ({
+  const { keywords: reading = [], writing = [] } = dialect ?? {};
+  const keywords = [...reading, ...writing].map((label): Completion => ({
     label,
     type: "keyword",
     boost: 5,

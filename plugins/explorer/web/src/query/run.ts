@@ -1,10 +1,14 @@
+import { create } from "zustand";
+
+import { ApiError, isUnknown } from "../api/errors";
 import type { GraphClient } from "../api/graph";
-import type { JsonObject, QueryPage } from "../api/types";
-import { isExplanation, readExplained } from "../results/explain/plan";
+import type { JsonObject, QueryPage, StatementPage } from "../api/types";
+import { queryClient } from "../app/queryClient";
+import { isExplanation, readExplained, readSteps } from "../results/explain/plan";
 import { forgetGone } from "../results/gone";
 import { beginSince } from "../results/since";
 import { NO_RESULT, useResults } from "../results/store";
-import { askForPlan, asksForPlan } from "./tokens";
+import { askForPlan, asksForPlan, findKind, type StatementKind } from "./tokens";
 
 /** Rows of a page. PERF: enough for a screen at once, so that the first rows come soon. */
 export const PAGE_SIZE = 500;
@@ -12,12 +16,26 @@ export const PAGE_SIZE = 500;
 /** How many rows «all» fetches at most: those the page holds and draws without trouble. */
 export const ROWS_LIMIT = 100_000;
 
+const IN_TRANSACTIONS = /\bIN\s+TRANSACTIONS\b/i;
+
 export interface Question {
   graph: GraphClient;
   graphId: string;
   text: string;
   parameters: JsonObject;
 }
+
+/** A statement that writes, and what it would do: it waits for somebody to say yes. */
+export interface Pending {
+  question: Question;
+  /** What its rehearsal answered; null where it could not be rehearsed. */
+  rehearsed: StatementPage | null;
+  /** Why it could not be rehearsed. */
+  error: unknown;
+}
+
+/** The statement that waits; null for none. */
+export const usePending = create<{ pending: Pending | null }>(() => ({ pending: null }));
 
 /** What a run came to, for the history; null where it failed or was cancelled. */
 export interface Outcome {
@@ -40,8 +58,13 @@ export function cancelQuery(): void {
  * rows that there are stay until others come.
  */
 export async function runQuery(question: Question): Promise<Outcome | null> {
-  const { graph, graphId, text, parameters } = question;
+  const { graphId, text, parameters } = question;
   const explains = asksForPlan(text);
+  const kind = findKind(text);
+  if (kind === "writes" && !explains) {
+    await rehearse(question);
+    return null;
+  }
   const { view, set, rows } = useResults.getState();
   const controller = begin();
   const shown = view === "plan" && !explains ? "table" : view;
@@ -56,15 +79,12 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
     activity: "running",
     since,
     error: null,
+    failedAs: "",
     warnings: [],
     cancelled: false,
   });
   try {
-    const page = await graph.query(text, {
-      parameters,
-      pageSize: PAGE_SIZE,
-      signal: controller.signal,
-    });
+    const page = await send(question, kind, controller.signal);
     if (current !== controller) return null;
     if (useResults.getState().graphId !== graphId) return null; // another graph is looked at
     const { milliseconds, warnings } = page;
@@ -83,6 +103,79 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
     fail(controller, error);
     return null;
   }
+}
+
+/** A query is sent as the vendor has it; what calls procedures goes where statements go. */
+function send(question: Question, kind: StatementKind, signal: AbortSignal): Promise<QueryPage> {
+  const { graph, text, parameters } = question;
+  return kind === "reads"
+    ? graph.query(text, { parameters, pageSize: PAGE_SIZE, signal })
+    : graph.runStatement(text, { parameters, signal });
+}
+
+/** Runs a statement that writes without keeping anything, and asks whether to run it. */
+async function rehearse(question: Question): Promise<void> {
+  const { graph, graphId, text, parameters } = question;
+  const { set, rows, earlier } = useResults.getState();
+  const controller = begin();
+  usePending.setState({ pending: null });
+  const since = performance.now();
+  const begun = { running: true, activity: "running" as const, since };
+  set({ ...begun, graphId, asked: text, earlier: rows.length > 0, error: null, cancelled: false });
+  set({ warnings: [], failedAs: "" });
+  try {
+    const { signal } = controller;
+    const rehearsed = await graph.runStatement(text, { parameters, rehearse: true, signal });
+    if (current !== controller || useResults.getState().graphId !== graphId) return;
+    finish({ earlier });
+    usePending.setState({ pending: { question, rehearsed, error: null } });
+  } catch (error) {
+    // Its transactions may be within the limits where all of it at once is not.
+    const beyond = error instanceof ApiError && /^(?:LimitExceeded|TimeoutError)$/.test(error.code);
+    if (IN_TRANSACTIONS.test(text) && beyond && current === controller) {
+      finish({ earlier });
+      usePending.setState({ pending: { question, rehearsed: null, error } });
+    } else fail(controller, error, "Refused: nothing was changed");
+  }
+}
+
+/** Runs a statement that writes, as somebody has said. Its rows take the place of those there. */
+export async function runPending({ question }: Pending): Promise<Outcome | null> {
+  const { graph, text, parameters } = question;
+  const { set, rows, view } = useResults.getState();
+  const controller = begin();
+  takeBack?.();
+  takeBack = null;
+  const since = performance.now();
+  set({ running: true, activity: "running", since, error: null, earlier: rows.length > 0 });
+  set({ view: view === "plan" ? "table" : view, asked: text, cancelled: false });
+  try {
+    const page = await graph.runStatement(text, { parameters, signal: controller.signal });
+    if (current !== controller) return null;
+    const { explained, number } = useResults.getState();
+    const { milliseconds, statistics } = page;
+    const own = { ...NO_RESULT, ...rowsOf(page), statistics, query: text, parameters };
+    finish({ ...own, asked: text, explained, number: number + 1 });
+    return { rows: page.value.length, more: false, milliseconds };
+  } catch (error) {
+    const told = controller.signal.aborted
+      ? new ApiError(0, "NoAnswer", "The connection was closed before the service answered.")
+      : error;
+    if (current === controller) finish({ error: told, failedAs: nameFailure(told, text) });
+    return null;
+  } finally {
+    // Whatever became of it: what was read before may be old now.
+    for (const kind of ["counts", "relationships", "incoming", "twin", "relationship"]) {
+      void queryClient.invalidateQueries({ queryKey: [kind, question.graphId] });
+    }
+  }
+}
+
+function nameFailure(error: unknown, text: string): string {
+  if (isUnknown(error)) return "No answer: it is not known whether it was done";
+  return IN_TRANSACTIONS.test(text)
+    ? "It failed: what its transactions had done before is kept"
+    : "It failed: nothing was changed";
 }
 
 /** The plan of a text, beside the rows that are there. */
@@ -137,11 +230,11 @@ function finish(part: Parameters<ReturnType<typeof useResults.getState>["set"]>[
   useResults.getState().set({ ...part, running: false, activity: "idle" });
 }
 
-function fail(controller: AbortController, error: unknown): void {
+function fail(controller: AbortController, error: unknown, failedAs = ""): void {
   // Another query has taken its place and tells for itself.
   if (current !== controller) return;
   const cancelled = controller.signal.aborted;
-  finish({ error: cancelled ? null : error, cancelled });
+  finish({ error: cancelled ? null : error, cancelled, failedAs });
 }
 
 function rowsOf(page: QueryPage) {
@@ -151,8 +244,11 @@ function rowsOf(page: QueryPage) {
 
 function planOf(page: QueryPage, text: string) {
   const [row] = page.value;
-  if (!isExplanation(row)) throw new Error("The service answered without a plan.");
-  return { explained: readExplained(row, text, page.milliseconds), view: "plan" as const };
+  const view = "plan" as const;
+  if (isExplanation(row)) return { explained: readExplained(row, text, page.milliseconds), view };
+  const explained = readSteps(page.value, text, page.milliseconds);
+  if (explained === null) throw new Error("The service answered without a plan.");
+  return { explained, view };
 }
 
 function add(one: number | null, other: number | null): number | null {

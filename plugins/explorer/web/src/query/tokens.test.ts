@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { askForPlan, asksForPlan, detectLanguage, tokenize, type QueryLanguage } from "./tokens";
+import {
+  askForPlan,
+  asksForPlan,
+  detectLanguage,
+  findKind,
+  tokenize,
+  type QueryLanguage,
+} from "./tokens";
 
 function kinds(text: string, language: QueryLanguage = "cypher"): string[] {
   return tokenize(text, language)
@@ -100,6 +107,28 @@ test("the language is told by the first word", () => {
   expect(asksForPlan("// x\n explain MATCH")).toBe(true);
   expect(asksForPlan("profile MATCH")).toBe(true);
   expect(asksForPlan("explained")).toBe(false);
+});
+
+test.each([
+  ["MATCH (n) RETURN n", "reads"],
+  ["MATCH (set) WHERE set.create = 1 RETURN set", "reads"],
+  ["MATCH (n) RETURN n AS delete ORDER BY delete", "reads"],
+  ["RETURN {set: 1, merge: 'CREATE (n)'} // SET n.x = 1", "reads"],
+  ["MATCH (n:Create)-[:SET|MERGE]->() RETURN n", "reads"],
+  ["SELECT * FROM digitaltwins T WHERE T.set = 1", "reads"],
+  ["CALL { MATCH (n) RETURN n } RETURN n", "reads"],
+  ["CALL db.labels() YIELD label RETURN label", "calls"],
+  ["call db.labels", "calls"],
+  ["CREATE (n:Room)", "writes"],
+  ["EXPLAIN MERGE (n:Room)", "writes"],
+  ["MATCH (n) detach delete n", "writes"],
+  ["MATCH (n) WITH * SET n.x = 1", "writes"],
+  ["MATCH (n) WHERE n.x = $p SET n.x = 1", "writes"],
+  ["MATCH (n) CALL (n) { SET n.x = 1 } IN TRANSACTIONS", "writes"],
+  ["MERGE (n:A {`$dtId`: 'x'}) ON CREATE SET n.x = 1", "writes"],
+  ["MATCH (n) WHERE n.x IS NULL\nREMOVE n.y", "writes"],
+])("of %s it is told whether it writes", (text, kind) => {
+  expect(findKind(text)).toBe(kind);
 });
 
 test("a text asks for its plan by one word, whatever stands there, and its columns stay", () => {

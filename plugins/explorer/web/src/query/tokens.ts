@@ -31,10 +31,10 @@ export type Open = "" | "/*" | "'" | '"' | "`";
 const KEYWORDS: Record<QueryLanguage, ReadonlySet<string>> = {
   cypher: new Set(
     (
-      "ALL ALLSHORTESTPATHS AND ANY AS ASC ASCENDING BY CALL CASE CONTAINS COLLECT COUNT DESC " +
-      "DESCENDING DISTINCT ELSE END ENDS EXISTS EXPLAIN FALSE IN IS LIMIT MATCH NONE NOT NULL " +
-      "OPTIONAL OR ORDER PROFILE REDUCE RETURN SHORTESTPATH SINGLE SKIP STARTS THEN TRUE UNION UNWIND " +
-      "WHEN WHERE WITH XOR"
+      "ALL ALLSHORTESTPATHS AND ANY AS ASC ASCENDING BY CALL CASE CONTAINS COLLECT COUNT CREATE DELETE " +
+      "DESC DESCENDING DETACH DISTINCT ELSE END ENDS EXISTS EXPLAIN FALSE IN IS LIMIT MATCH MERGE NONE " +
+      "NOT NULL ON OPTIONAL OR ORDER PROFILE REDUCE REMOVE RETURN SET SHORTESTPATH SINGLE SKIP STARTS " +
+      "THEN TRUE UNION UNWIND WHEN WHERE WITH XOR YIELD"
     ).split(" "),
   ),
   adt: new Set(
@@ -219,4 +219,36 @@ export type PlanWord = "EXPLAIN" | "PROFILE";
  */
 export function askForPlan(text: string, word: PlanWord): string {
   return asksForPlan(text) ? text.replace(PLAN_WORD, `$1${word}`) : `${word}\n${text}`;
+}
+
+/** What a text is sent as: a query that reads, or a statement that calls procedures or writes. */
+export type StatementKind = "reads" | "calls" | "writes";
+
+const WRITING = new Set(["CREATE", "DELETE", "DETACH", "MERGE", "REMOVE", "SET"]);
+// Behind these stands an expression or a pattern, so that the next word is a name.
+const EXPECTS_NAME = /^(?:[([,.:|$&!=<>+\-*/%^]|<>|<=|>=|=~|\.\.)$/;
+
+/**
+ * Whether a text has clauses that `POST /query` refuses. It goes by words: a variable called `set`
+ * is told from the clause by what stands around it.
+ */
+export function findKind(text: string): StatementKind {
+  if (detectLanguage(text) === "adt") return "reads";
+  const words = tokenize(text, "cypher").filter(
+    ({ kind }) => kind !== "blank" && kind !== "comment",
+  );
+  let calls = false;
+  for (const [at, { kind, text: word }] of words.entries()) {
+    if (kind !== "keyword" && kind !== "name" && kind !== "function") continue;
+    const [before = "", next = ""] = [words[at - 1]?.text, words[at + 1]?.text];
+    const upper = word.toUpperCase();
+    if (upper === "CALL" && next !== "{" && next !== "(") calls = true;
+    // `RETURN *` and `WITH *` are the ends of clauses.
+    const star = before === "*" && /^(?:RETURN|WITH|DISTINCT)$/i.test(words[at - 2]?.text ?? "");
+    if (!WRITING.has(upper) || (EXPECTS_NAME.test(before) && !star)) continue;
+    if (before === "{" && next === ":") continue; // the key of a map
+    if (/^(?:AS|IN|BY|WHERE|AND|OR|XOR|NOT|RETURN|WITH|UNWIND|YIELD)$/i.test(before)) continue;
+    return "writes";
+  }
+  return calls ? "calls" : "reads";
 }

@@ -6,7 +6,7 @@ import { renderJson } from "../api/json";
 import type { JsonObject } from "../api/types";
 import { useSession } from "../session/session";
 import type { Finding } from "./diagnostics";
-import { askForPlan } from "./tokens";
+import { askForPlan, findKind } from "./tokens";
 
 const PAUSE_MILLISECONDS = 450;
 
@@ -33,7 +33,10 @@ export function useCheck(text: string, parameters: JsonObject | null, running: b
       const sent = askForPlan(settled, "EXPLAIN");
       const prefix = sent.length - settled.length;
       try {
-        const page = await graph.query(sent, { parameters: parameters ?? {}, signal });
+        const options = { parameters: parameters ?? {}, signal };
+        const page = await (findKind(settled) === "reads"
+          ? graph.query(sent, options)
+          : graph.runStatement(sent, options));
         return { text: sent, prefix, error: null, warnings: page.warnings };
       } catch (refused) {
         if (!(refused instanceof ApiError) || refused.code !== "SqlQueryError") throw refused;

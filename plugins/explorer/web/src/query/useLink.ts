@@ -5,10 +5,11 @@ import { useFragment, useSearch } from "../app/search";
 import { useResults } from "../results/store";
 import { dropQuery, readLink } from "./share";
 import { useQueries } from "./store";
+import { findKind } from "./tokens";
 
 /**
- * Follows a link with a query: it is written into the editor and run, which is safe, since queries
- * only read. What is written afterwards is no longer what the link says; `useWrite` drops it then.
+ * Follows a link with a query: it is written into the editor and run, unless it writes to the graph:
+ * nobody's link does that. What is written afterwards is no longer what the link says; `useWrite` drops it then.
  */
 export function useLink(run: () => void, explain: () => void): void {
   const search = useSearch();
@@ -24,7 +25,7 @@ export function useLink(run: () => void, explain: () => void): void {
     write({ text: shared.text, parameters: shared.parameters });
     set({ view: shared.view });
     if (shared.view === "plan") explain();
-    else run();
+    else if (findKind(shared.text) !== "writes") run();
   }, [search, fragment, run, explain]);
 }
 

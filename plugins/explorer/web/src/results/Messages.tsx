@@ -1,8 +1,9 @@
-import { TriangleAlert } from "lucide-react";
+import { Check, TriangleAlert } from "lucide-react";
 import { Button } from "react-aria-components";
 
 import type { QueryWarning } from "../api/types";
 import { Failure } from "../app/Failure";
+import { listStatistics } from "./statistics";
 import { useResults } from "./store";
 
 interface Props {
@@ -12,17 +13,24 @@ interface Props {
 
 /** What went wrong with the last query, and what the service warns of. */
 export function Messages({ written, onFix }: Props) {
-  const { error, warnings, asked, query, rows, earlier, cancelled } = useResults();
+  const { error, failedAs, statistics, warnings, asked, query, rows, earlier, cancelled } =
+    useResults();
   const isLater = rows.length > 0 && !earlier && asked === query;
   return (
     <>
       {error !== null && (
         <div className="results-error">
           <Failure
-            title={isLater ? "The query ended behind these rows" : "The query failed"}
+            title={failedAs || (isLater ? "The query ended behind these rows" : "The query failed")}
             error={error}
           />
         </div>
+      )}
+      {statistics !== null && !earlier && (
+        <p className="results-written" role="status">
+          <Check size={14} aria-hidden />{" "}
+          {listStatistics(statistics).join(", ") || "Nothing was changed"}.
+        </p>
       )}
       {cancelled && earlier && rows.length > 0 && (
         <p className="results-kept muted">

@@ -85,9 +85,11 @@ function Facts({ written }: { written: string }) {
 /** That the graph is no longer the one that was asked; quiet where it is. */
 function ChangedSince() {
   const { graph, graphId } = useSession();
-  const { query, parameters, milliseconds } = useResults();
+  const { query, parameters, milliseconds, statistics } = useResults();
   const { changes, missed } = useSince();
-  if (query === "" || milliseconds === null || (changes === 0 && !missed)) return null;
+  // What has written is not run again by a word in passing.
+  if (statistics !== null || query === "" || milliseconds === null || (changes === 0 && !missed))
+    return null;
   const count = `${changes.toLocaleString()} ${changes === 1 ? "change" : "changes"}`;
   return (
     <TooltipTrigger delay={200}>

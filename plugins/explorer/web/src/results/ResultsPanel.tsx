@@ -104,7 +104,7 @@ function TableShown({ rows, columns, beginning }: TableProps) {
 
 /** Why there are no rows. */
 function Nothing({ beginning }: { beginning: ReactNode }) {
-  const { query, activity, error, cancelled } = useResults();
+  const { query, activity, error, cancelled, statistics } = useResults();
   if (activity === "running") return <Waiting label="The query runs" />;
   if (error !== null) return null;
   if (query === "" && !cancelled) return beginning;
@@ -112,7 +112,9 @@ function Nothing({ beginning }: { beginning: ReactNode }) {
     <p className="results-nothing muted">
       {cancelled
         ? "The query was cancelled before its first rows came."
-        : "The query gives no rows."}
+        : statistics === null
+          ? "The query gives no rows."
+          : "The statement gives no rows."}
     </p>
   );
 }

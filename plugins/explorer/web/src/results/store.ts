@@ -1,6 +1,6 @@
 import { create } from "zustand";
 
-import type { JsonObject, QueryWarning } from "../api/types";
+import type { JsonObject, QueryWarning, Statistics } from "../api/types";
 import type { Explained } from "./explain/plan";
 import type { Sort } from "./sorting";
 
@@ -35,6 +35,10 @@ export interface ResultState {
   /** When what is under way began, by `performance.now`. */
   since: number;
   error: unknown;
+  /** What became of the statement that failed, where it may write; empty of a query. */
+  failedAs: string;
+  /** What the statement changed whose rows are there; null of a query. */
+  statistics: Statistics | null;
   /** Whether the query ended because the user said so. */
   cancelled: boolean;
   /** The plan that was asked for last, which stays beside the rows. */
@@ -59,6 +63,8 @@ export const NO_RESULT = {
   activity: "idle" as Activity,
   since: 0,
   error: null,
+  failedAs: "",
+  statistics: null,
   cancelled: false,
   explained: null,
 };

@@ -13,9 +13,12 @@ import { STATEMENT } from "./statement";
 /** How the service would run a query: its operators, and what it gives the store to run. */
 export default function PlanView({ explained }: { explained: Explained }) {
   const [shown, setShown] = useState<ReadonlySet<Key>>(new Set(["picture"]));
-  const { pushed, root, run, text } = explained;
+  const { pushed, root, run, steps, text } = explained;
   const operators = listOperators(root);
-  const summary = summarize(operators, pushed.length);
+  const { length } = operators;
+  const summary = steps
+    ? `${length} ${length === 1 ? "step" : "steps"}, one after the other, the first at the bottom.`
+    : summarize(operators, pushed.length);
   return (
     <div className="plan">
       <div className="plan-main">

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { isExplanation, listOperators, readExplained, readTree, wrap } from "./plan";
+import { isExplanation, listOperators, readExplained, readSteps, readTree, wrap } from "./plan";
 
 const OPERATORS = [
   { operator: "Result", arguments: "a, n", children: [1], part: null },
@@ -52,6 +52,22 @@ test("the flat list becomes a tree with the parts that run each operator", () =>
     "Unit",
     "Match",
   ]);
+});
+
+test("the steps of a statement lead to the last of them", () => {
+  const rows = [
+    { step: "Read", plan: "Match\n  node (n)" },
+    { step: "Set", plan: "n.x = 1" },
+  ];
+  const explained = readSteps(rows, "EXPLAIN x", 3);
+  expect(explained?.text).toBe("Read\n  Match\n    node (n)\nSet\n  n.x = 1");
+  expect(explained?.root).toMatchObject({
+    operator: "Set",
+    arguments: ["n.x = 1"],
+    children: [{ operator: "Read", arguments: ["Match", "  node (n)"], children: [] }],
+  });
+  expect(readSteps([], "EXPLAIN x", 3)).toBeNull();
+  expect(readSteps([{ plan: "basic" }], "EXPLAIN x", 3)).toBeNull();
 });
 
 test("what a run did stands with the operators and the whole", () => {

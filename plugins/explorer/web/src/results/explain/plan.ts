@@ -23,6 +23,8 @@ export interface Explained {
   milliseconds: number;
   /** What the run did, and by which engine; nothing where there was none. */
   run?: string;
+  /** Whether it is of a statement that writes: its steps follow each other. */
+  steps?: boolean;
 }
 
 /** Whether a row is the one that EXPLAIN or PROFILE answers. */
@@ -41,6 +43,27 @@ export function readExplained(row: Explanation, query: string, milliseconds: num
   const explained = { query, text, pushed, root: readTree(operators), milliseconds };
   if (engine === undefined || rows === undefined) return explained;
   return { ...explained, run: `${renderFigures(rows, row.milliseconds)} by ${engine}` };
+}
+
+/** The steps of a statement that writes, each after the one before; null where the rows are none. */
+export function readSteps(
+  rows: readonly JsonObject[],
+  query: string,
+  milliseconds: number,
+): Explained | null {
+  const steps = rows.map(({ step, plan }) => ({ step: String(step), plan: String(plan ?? "") }));
+  if (rows.length === 0 || rows.some(({ step }) => typeof step !== "string")) return null;
+  const text = steps.map(({ step, plan }) => `${step}\n${plan.replace(/^/gm, "  ")}`).join("\n");
+  const root = steps.reduce<PlanNode | null>(
+    (before, { step, plan }) => ({
+      operator: step,
+      arguments: plan === "" ? [] : plan.split("\n"),
+      part: null,
+      children: before === null ? [] : [before],
+    }),
+    null,
+  );
+  return root && { query, text, pushed: [], root, milliseconds, steps: true };
 }
 
 function renderFigures(rows: number | null, milliseconds: number | null = null): string {
