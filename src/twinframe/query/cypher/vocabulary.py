@@ -25,7 +25,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of a language: `keywords` are phrases, `writing` begin clauses of `POST /cypher`."""
+    """The words of a language: `keywords` are phrases, `writing` begin clauses that write."""
 
     keywords: tuple[str, ...]
     writing: tuple[str, ...]
