@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from twinframe.storage.base import OutboxEvent, RelationshipRecord, TwinRecord
 from twinframe_storage_postgres.facts import Facts
 from twinframe_storage_postgres.spelling import has_odd_text, render_members
-from twinframe_storage_postgres.statements import Statement
+from twinframe_storage_postgres.statements import CopiedRows, Row, Statement
 
 _PUT_TWINS: Final = """
 WITH put AS (
@@ -62,10 +62,44 @@ WITH done AS (
   FROM unnest(%b::text[], %b::bytea[], %b::bigint[], %b::text[], %b::bigint[], %b::text[])
     WITH ORDINALITY e (subject, body, kind, relationship, moment, target, place))
 UPDATE @graph SET last_position = %s, last_moment = %s"""
+_COPY_TWINS: Final = "COPY @twin (dt_id, model, etag, document, members) FROM STDIN"
+_COPY_RELATIONSHIPS: Final = (
+    "COPY @relationship (source, relationship_id, name, target, etag, document, members) FROM STDIN"
+)
+_COPY_EVENTS: Final = (
+    "COPY @event (position, subject, body, kind, relationship, moment, target) "
+    "FROM STDIN (FORMAT binary)"
+)
+_EVENT_TYPES: Final = "int8", "text", "bytea", "int2", "text", "int8", "text"
+_NOTE_COPIED: Final = """
+UPDATE @graph SET twins = twins + %s, content = content + %s, odd_texts = odd_texts OR %s,
+  last_position = greatest(last_position, %s), last_moment = greatest(last_moment, %s)
+RETURNING twins, content"""
 
 _ROWS: Final = 250
 """Rows of a statement."""
+_COPIED: Final = 200
+"""New rows that are copied, if there are so many.
+
+PERF: each COPY is a trip of its own. A batch of single writes has fewer, and one trip.
+"""
 T = TypeVar("T")
+
+
+class Known(Protocol):
+    """What a batch knows of the rows on the server, which nobody else writes meanwhile."""
+
+    @property
+    def ids(self) -> Mapping[str, int]:
+        """The rows of twins."""
+
+    def is_new_twin(self, record: TwinRecord) -> bool:
+        """Whether the server has no such twin for certain."""
+
+    def is_new_relationship(self, record: RelationshipRecord) -> bool:
+        """Whether it has no such relationship for certain, and the rows of both ends are known."""
+
+
 Mark = tuple[int, int, int, int, int, bool]
 
 
@@ -115,27 +149,98 @@ class Draft:
                 del among[key]
         del self.events[events:]
 
-    def build_statements(self, facts: Facts, rows: dict[str, int]) -> Iterator[Statement]:
+    def build_statements(
+        self, facts: Facts, rows: dict[str, int], known: Known
+    ) -> Iterator[Statement]:
         """Build the statements that make the changes; `rows` are those of the interfaces.
 
         PERF: each has some rows, and its values are built when it is sent: the server works on the
         one before meanwhile.
         """
-        for twins in _split([*self.twins.values()]):
-            yield _PUT_TWINS, partial(_bind_twins, twins, rows)
-        for relationships in _split([*self.relationships.values()]):
-            yield _PUT_RELATIONSHIPS, partial(_bind_relationships, relationships)
+        copied = _Copied()
+        new_twins, twins = _divide(self.twins.values(), known.is_new_twin)
+        new_edges, edges = _divide(self.relationships.values(), known.is_new_relationship)
+        if new_twins:
+            yield _COPY_TWINS, CopiedRows(partial(copied.build_twins, new_twins, rows))
+        if new_edges:
+            built = partial(copied.build_relationships, new_edges, known.ids)
+            yield _COPY_RELATIONSHIPS, CopiedRows(built)
+        if len(self.events) >= _COPIED:
+            built = partial(copied.build_events, self.events, facts)
+            yield _COPY_EVENTS, CopiedRows(built, _EVENT_TYPES)
+        if new_twins or new_edges or len(self.events) >= _COPIED:
+            yield _NOTE_COPIED, copied.bind
+        for some in _split(twins):
+            yield _PUT_TWINS, partial(_bind_twins, some, rows)
+        for each in _split(edges):
+            yield _PUT_RELATIONSHIPS, partial(_bind_relationships, each)
         kept = [(*key, body) for key, body in self.entries.items() if body is not None]
         if kept:
             yield _PUT_ENTRIES, [*map(list, zip(*kept, strict=True))]
         gone = [key for key, body in self.entries.items() if body is None]
         if gone:
             yield _DELETE_ENTRIES, [*map(list, zip(*gone, strict=True))]
+        if len(self.events) >= _COPIED:
+            return
         position, moment = facts.last_position, facts.last_moment
         for events in _split(self.events):
             moments = [moment := max(moment, event.moment) for event in events]
             yield _APPEND, partial(_bind_events, events, position, moments)
             position += len(events)
+
+
+def _divide(records: Collection[T], is_new: Callable[[T], bool]) -> tuple[Sequence[T], Sequence[T]]:
+    """Divide records into those to copy and those to put."""
+    if len(records) < _COPIED:
+        return (), [*records]
+    found: tuple[list[T], list[T]] = [], []
+    for each in records:
+        found[not is_new(each)].append(each)
+    return found if len(found[0]) >= _COPIED else ((), [*records])
+
+
+class _Copied:
+    """Builds rows of `COPY`, and counts them for the row of facts."""
+
+    def __init__(self) -> None:
+        self._twins = self._content = self._position = self._moment = 0
+        self._is_odd = False
+
+    def bind(self) -> list[Any]:
+        """Bind what was copied, once it is sent."""
+        return [self._twins, self._content, self._is_odd, self._position, self._moment]
+
+    def build_twins(self, twins: Sequence[TwinRecord], rows: dict[str, int]) -> Iterator[Row]:
+        """Yield the rows of new twins."""
+        self._twins += len(twins)
+        for each in twins:
+            yield each.twin_id, rows[each.model_id], each.etag, *self._render(each.body)
+
+    def build_relationships(
+        self, relationships: Sequence[RelationshipRecord], ids: Mapping[str, int]
+    ) -> Iterator[Row]:
+        """Yield the rows of new relationships; `ids` are the rows of their ends."""
+        for each in relationships:
+            source, target = ids[each.source_id], ids[each.target_id]
+            key = source, each.relationship_id, each.name, target
+            yield *key, each.etag, *self._render(each.body)
+
+    def build_events(self, events: Sequence[OutboxEvent], facts: Facts) -> Iterator[Row]:
+        """Yield the rows of events that follow those of the facts."""
+        self._position, moment = facts.last_position, facts.last_moment
+        for each in events:
+            self._position, moment = self._position + 1, max(moment, each.moment)
+            key = self._position, each.subject, each.body
+            kind = None if each.kind is None else int(each.kind)
+            yield *key, kind, each.relationship_id, moment, each.target_id or None
+        self._moment = moment
+
+    def _render(self, body: bytes) -> tuple[str, str]:
+        """Render the columns of a document."""
+        text = body.decode()
+        self._content += len(body)
+        self._is_odd = self._is_odd or has_odd_text(text)
+        return text, render_members(text)
 
 
 def _split(items: Sequence[T]) -> Iterator[Sequence[T]]:

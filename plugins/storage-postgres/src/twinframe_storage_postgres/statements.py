@@ -8,10 +8,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count
+from itertools import count, groupby
 from typing import Any, Final, NoReturn, TypeAlias
 
 import psycopg
@@ -32,7 +33,20 @@ from twinframe_storage_postgres.opening import check_least
 
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
-Statement: TypeAlias = tuple[str, Bindings | Callable[[], Bindings]]
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedRows:
+    """The rows of a `COPY … FROM STDIN`, built as they are sent.
+
+    `types` are those of the columns in binary format; without them it is text.
+    """
+
+    rows: Callable[[], Iterable[Row]]
+    types: Sequence[str] = ()
+
+
+Statement: TypeAlias = tuple[str, Bindings | Callable[[], Bindings] | CopiedRows]
 """Its text, and its values or what builds them as it is sent."""
 Translate: TypeAlias = Callable[[psycopg.Error], TwinframeError | None]
 
@@ -456,19 +470,43 @@ def send(
     once: bool = False,
     binary: bool = True,
 ) -> list[list[Row]]:
-    """Run the statements in order, in one trip; return the rows of each."""
+    """Run the statements in order; return the rows of each.
+
+    It is one trip, and one more before and after each `COPY`.
+    """
     prepare = False if once else connection.prepare_threshold is not None
-    if len(statements) == 1:
-        return [_read(_execute(connection, statements[0], prepare, binary))]
-    with connection.pipeline():
-        cursors = [_execute(connection, each, prepare, binary) for each in statements]
-    return [_read(cursor) for cursor in cursors]
+    found: list[list[Row]] = []
+    for is_copy, some in groupby(statements, _is_copy):
+        group = list(some)
+        if is_copy:
+            found += [_copy(connection, *each) for each in group]
+        elif len(group) == 1:
+            found.append(_read(_execute(connection, group[0], prepare, binary)))
+        else:
+            with connection.pipeline():
+                cursors = [_execute(connection, each, prepare, binary) for each in group]
+            found += map(_read, cursors)
+    return found
+
+
+def _is_copy(statement: Statement) -> bool:
+    return isinstance(statement[1], CopiedRows)
+
+
+def _copy(connection: Connection, sql: str, given: Any) -> list[Row]:
+    with connection.cursor() as cursor, cursor.copy(sql) as copy:
+        if given.types:
+            copy.set_types(given.types)
+        for row in given.rows():
+            copy.write_row(row)
+    return []
 
 
 def _execute(
     connection: Connection, statement: Statement, prepare: bool, binary: bool
 ) -> psycopg.Cursor[Row]:
     sql, given = statement
+    assert not isinstance(given, CopiedRows)  # noqa: S101  # `send` has sorted these out
     bindings = given() if callable(given) else given
     cursor = connection.cursor(binary=binary)
     # NOTE: the texts are constants of this distribution, and those that the compiler made.

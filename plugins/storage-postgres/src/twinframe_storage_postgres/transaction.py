@@ -63,9 +63,9 @@ _NOTE_BATCH: Final = (
     "ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, moment = now()"
 )
 _FORGET_WRITERS: Final = "DELETE FROM @writer WHERE moment < now() - interval '7 days'"
-_TWIN: Final = "SELECT dt_id, etag, document, model FROM @twin WHERE dt_id = %s"
-_TWIN_MODELS: Final = "SELECT dt_id, model FROM @twin WHERE dt_id = ANY(%b::text[])"
-_TWINS: Final = "SELECT dt_id, etag, document, model FROM @twin WHERE dt_id = ANY(%b::text[])"
+_TWIN: Final = "SELECT dt_id, etag, document, model, id FROM @twin WHERE dt_id = %s"
+_TWIN_MODELS: Final = "SELECT dt_id, model, id FROM @twin WHERE dt_id = ANY(%b::text[])"
+_TWINS: Final = "SELECT dt_id, etag, document, model, id FROM @twin WHERE dt_id = ANY(%b::text[])"
 _RELATIONSHIPS: Final = (
     "SELECT s.dt_id, r.relationship_id, r.etag, r.document "
     "FROM unnest(%b::text[], %b::text[]) x (source, id) JOIN @twin s ON s.dt_id = x.source "
@@ -146,6 +146,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         self._twins: dict[str, StoredDocument | None] = {}
         self._models: dict[str, int | None] = {}
         self._relationships: dict[tuple[str, str], StoredDocument | None] = {}
+        self.ids: dict[str, int] = {}
         self._wanted: _Wanted | None = None
         self.failure: BaseException | None = None
         self.sent = 0
@@ -209,8 +210,9 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         """Keep what the rows of `_TWINS` say of these twins."""
         self._twins.update(dict.fromkeys(twin_ids))
         self._models.update(dict.fromkeys(twin_ids))
-        for twin_id, etag, text, model in rows:
+        for twin_id, etag, text, model, row in rows:
             self._twins[twin_id], self._models[twin_id] = build_stored(etag, text), model
+            self.ids[twin_id] = row
 
     def _note_relationships(self, keys: Iterable[tuple[str, str]], rows: Sequence[Row]) -> None:
         """Keep what the rows of `_RELATIONSHIPS` say of these relationships."""
@@ -302,13 +304,24 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
 
     def _build_statements(self) -> list[Statement]:
         rows = self.names.rows if self._draft.twins else {}
-        built = self._draft.build_statements(self.facts, rows)
+        built = self._draft.build_statements(self.facts, rows, self)
         return [(qualify(sql, self.schema), bindings) for sql, bindings in built]
+
+    def is_new_twin(self, record: TwinRecord) -> bool:
+        """Whether it was looked for, and not found."""
+        return self._twins.get(record.twin_id, _UNKNOWN) is None
+
+    def is_new_relationship(self, record: RelationshipRecord) -> bool:
+        """Whether it was looked for and not found, and both its ends were."""
+        key = record.source_id, record.relationship_id
+        is_new = self._relationships.get(key, _UNKNOWN) is None
+        return is_new and record.source_id in self.ids and record.target_id in self.ids
 
     def _forget_reads(self) -> None:
         self._twins.clear()
         self._models.clear()
         self._relationships.clear()
+        self.ids.clear()
 
     def _open_statements(self, connection: Connection) -> list[Statement]:
         settings = self._settings
@@ -461,8 +474,9 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         """The rows of the models of these twins, None for those that do not exist."""
         missing = [twin_id for twin_id in twin_ids if twin_id not in self._models]
         if missing:
-            found: dict[str, int] = dict(self._find(_TWIN_MODELS, (missing,)))
-            self._models.update((twin_id, found.get(twin_id)) for twin_id in missing)
+            self._models.update(dict.fromkeys(missing))
+            for twin_id, model, row in self._find(_TWIN_MODELS, (missing,)):
+                self._models[twin_id], self.ids[twin_id] = model, row
         return self._models
 
     # --- twins ----------------------------------------------------------------------------------
@@ -516,6 +530,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         self.facts.twins -= 1
         self.facts.content -= size
         self._twins[twin_id] = self._models[twin_id] = None
+        self.ids.pop(twin_id, None)
         if of_deleted_model:
             interfaces.delete_unnamed(self)
 

@@ -34,15 +34,18 @@ SELECT 'the relationship ' || relationship_id || ' of ' || coalesce(s.dt_id, '?'
   || ' lacks an end'
 FROM @relationship r LEFT JOIN @twin s ON s.id = r.source LEFT JOIN @twin t ON t.id = r.target
 WHERE s.id IS NULL OR t.id IS NULL"""
-_DOCUMENTS: Final = """
+# NOTE: the server reads no JSON with U+0000; a document that may have it is not compared.
+_DOCUMENTS: Final = r"""
 SELECT 'the document of the twin ' || dt_id || ' is not what its members are' FROM @twin
-WHERE document::json ->> '$dtId' IS DISTINCT FROM members ->> '$dtId'
-  OR document::json ->> '$etag' IS DISTINCT FROM etag
+WHERE CASE WHEN strpos(document, '\u0000') = 0
+  THEN document::json ->> '$dtId' IS DISTINCT FROM members ->> '$dtId'
+  OR document::json ->> '$etag' IS DISTINCT FROM etag END
 UNION ALL
 SELECT 'the document of the relationship ' || relationship_id || ' is not what its members are'
 FROM @relationship
-WHERE document::json ->> '$relationshipId' IS DISTINCT FROM members ->> '$relationshipId'
-  OR document::json ->> '$etag' IS DISTINCT FROM etag"""
+WHERE CASE WHEN strpos(document, '\u0000') = 0
+  THEN document::json ->> '$relationshipId' IS DISTINCT FROM members ->> '$relationshipId'
+  OR document::json ->> '$etag' IS DISTINCT FROM etag END"""
 _COUNTS: Final = """
 SELECT 'there are ' || n.twins || ' twins of ' || n.content || ' bytes, not ' || g.twins || ' of '
   || g.content
