@@ -474,8 +474,9 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         """The rows of the models of these twins, None for those that do not exist."""
         missing = [twin_id for twin_id in twin_ids if twin_id not in self._models]
         if missing:
+            rows = self._find(_TWIN_MODELS, (missing,))
             self._models.update(dict.fromkeys(missing))
-            for twin_id, model, row in self._find(_TWIN_MODELS, (missing,)):
+            for twin_id, model, row in rows:
                 self._models[twin_id], self.ids[twin_id] = model, row
         return self._models
 
