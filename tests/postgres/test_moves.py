@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -20,12 +21,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from tests.point_shelf import NOW, open_points
 from tests.postgres.server import build_prefix, serve, share_server
 from tests.postgres.test_nodes import wait_until
 from tests.storages import require
 from tests.waiting import PATIENCE, Threads
 from twinframe.control.hosting.databases import plan_moves
-from twinframe.errors import ConfigurationError, StorageError, StorageMoved
+from twinframe.errors import ConfigurationError, StorageBusy, StorageError, StorageMoved
 from twinframe.storage.base import (
     ChangeKind,
     GraphTransaction,
@@ -34,11 +36,15 @@ from twinframe.storage.base import (
     RelationshipRecord,
     TwinRecord,
 )
+from twinframe.storage.points import Points
+from twinframe_points.settings import PointsSettings
+from twinframe_points.store import BlockPointStore
 from twinframe_storage_postgres.settings import PostgresSettings
 from twinframe_storage_postgres.store import PostgresGraphStore
 
 MODEL: Final = "dtmi:m;1"
 STEPS: Final = ("prepare", "copy", "catch up", "switch", "leave", "arrive")
+WRITERS: Final = 2
 ROUNDS: Final = int(os.environ.get("TWINFRAME_MOVES", "1"))
 
 
@@ -151,8 +157,12 @@ def read_value(store: PostgresGraphStore) -> int:
 class Load:
     """Writers and readers of a number, each with a store of its own, until they are stopped."""
 
-    def __init__(self, stores: list[PostgresGraphStore]) -> None:
+    def __init__(self, stores: list[PostgresGraphStore], *, has_points: bool = False) -> None:
         self.stores = stores
+        self.shelves = [open_shelf(store) for store in stores] if has_points else []
+        self.points: list[int] = []
+        for shelf in self.shelves:
+            shelf.list_paths("t0")  # makes the tables
         self.ending = threading.Event()
         self.written: list[int] = []
         self.lock = threading.Lock()
@@ -171,17 +181,61 @@ class Load:
                 newest = max(self.written, default=0)
             assert read_value(store) >= newest
 
+    def write_points(self, number: int) -> None:
+        shelf, mine = self.shelves[number % len(self.shelves)], 0
+        while not self.ending.is_set():
+            value = number + WRITERS * mine
+            shelf.write(Points([f"t{value % 3}"], ["v"], [build_time(value)], [value]))
+            mine += 1
+            with self.lock:
+                self.points.append(value)
+
+    def keep_points(self) -> None:
+        """Make blocks of the points that are written, as upkeep of any node does."""
+        while not self.ending.is_set():
+            with suppress(StorageMoved):
+                self.shelves[-1].run_upkeep()
+
     @contextmanager
-    def going(self, writers: int = 2, readers: int = 2) -> Iterator[None]:
-        with Threads(writers + readers) as threads:
+    def going(self, writers: int = WRITERS, readers: int = 2) -> Iterator[None]:
+        with Threads(2 * writers + readers + 1) as threads:
             tasks: list[Future[None]] = [threads.submit(self.write, n) for n in range(writers)]
             tasks += [threads.submit(self.read, n) for n in range(readers)]
+            if self.shelves:
+                tasks += [threads.submit(self.write_points, n) for n in range(writers)]
+                tasks.append(threads.submit(self.keep_points))
             try:
                 yield
             finally:
                 self.ending.set()
             for task in tasks:
                 task.result(PATIENCE)
+        for shelf in self.shelves:
+            shelf.close()
+
+
+def open_shelf(store: PostgresGraphStore) -> BlockPointStore:
+    """Open the points, whose age makes blocks of them at once."""
+    ticks = count()
+    settings = PointsSettings(keep_days=0, keep_bytes=0)
+    return open_points(store, Path(), settings, lambda: NOW + 300 * next(ticks))
+
+
+def build_time(value: int) -> int:
+    """Build the time of a point, in microseconds."""
+    return NOW * 1_000_000 + value * 60_000_000
+
+
+def check_points(store: PostgresGraphStore, load: Load) -> None:
+    """All points that were acknowledged are there, once, and nothing else."""
+    shelf = open_shelf(store)
+    for twin in range(3):
+        found = shelf.read_points((f"t{twin}", "v"), 0, 2**62, 1_000_000)
+        expected = sorted(value for value in load.points if value % 3 == twin)
+        assert [(at, value) for at, value in found] == [(build_time(v), v) for v in expected]
+    assert not shelf.verify()
+    assert shelf.measure() > 0
+    shelf.close()
 
 
 def check(graph: Graph, load: Load, database: str) -> None:
@@ -202,6 +256,8 @@ def check(graph: Graph, load: Load, database: str) -> None:
                 (int(one.item), one.key) for one in session.read_entries("k", after=None, limit=9)
             ) == sorted((v, str(v % 3)) for v in kept[-3:] if v)
             session.close()
+            if load.shelves:
+                check_points(store, load)
 
 
 def move(graph: Graph, source: str, target: str) -> tuple[float, str]:
@@ -211,9 +267,12 @@ def move(graph: Graph, source: str, target: str) -> tuple[float, str]:
     return pause, name
 
 
-def test_a_graph_moves_there_and_back_while_it_is_written_and_read(graph: Graph) -> None:
+@pytest.mark.parametrize("has_points", [False, True])
+def test_a_graph_moves_there_and_back_while_it_is_written_and_read(
+    graph: Graph, has_points: bool
+) -> None:
     with graph.opened(3) as stores:
-        load = Load(stores)
+        load = Load(stores, has_points=has_points)
         with load.going():
             for _ in range(ROUNDS):
                 for source, target in (("main", "b"), ("b", "main")):
@@ -236,7 +295,7 @@ def test_a_graph_moves_there_and_back_while_it_is_written_and_read(graph: Graph)
 def test_a_mover_that_is_killed_leaves_the_graph_whole(graph: Graph, step: str) -> None:
     name = secrets.token_hex(8)
     with graph.opened(2) as stores:
-        load = Load(stores)
+        load = Load(stores, has_points=True)
         with load.going():
             child = os.fork()
             if not child:
@@ -282,27 +341,84 @@ def test_a_move_that_was_given_up_cannot_be_finished_by_its_mover(graph: Graph) 
     assert move(graph, "main", "b")[0] <= 1.0
 
 
-def test_a_graph_with_tables_of_a_plugin_stays_and_these_are_made_where_it_is(
-    graph: Graph,
-) -> None:
+MAKE: Final = (
+    "CREATE TABLE @meta (key text PRIMARY KEY, value bigint NOT NULL)",
+    "INSERT INTO @meta VALUES ('version', 1)",
+)
+
+
+def test_tables_of_a_plugin_are_made_where_the_graph_is_and_move_with_it(graph: Graph) -> None:
     make = (
-        "CREATE TABLE @meta (key text PRIMARY KEY, value bigint NOT NULL)",
-        "INSERT INTO @meta VALUES ('version', 1)",
+        *MAKE,
+        """CREATE TABLE @odd ("a b" text COLLATE "C" NOT NULL DEFAULT 'x\\y', n integer,
+        PRIMARY KEY ("a b"), UNIQUE (n), CHECK (n > 0))""",
+        'CREATE INDEX ON @odd (n DESC, "a b") WHERE n > 5',
+        'ALTER TABLE @odd ALTER "a b" SET STORAGE EXTERNAL',
     )
     with graph.opened() as (store,):  # it hears of no move before the tables are made
         move(graph, "main", "b")
-        tables = store.build_tables("points", 1, make)
+        tables = store.build_tables("tables", 1, make)
         assert not tables.exists()
         with tables.writing() as session:
             assert session.read("SELECT value FROM @meta") == [(1,)]
+            session.run("INSERT INTO @odd (n) VALUES (7)")
+        before = read_definitions(graph, "b")
+        move(graph, "b", "main")
+        with tables.reading() as session:
+            assert session.read('SELECT n, "a b" FROM @odd') == [(7, "x\\y")]
+        assert read_definitions(graph, "main") == before
         tables.close()
-    with graph.opened(database="b") as (store,):
-        again = store.build_tables("points", 1, make)
-        assert again.exists()
-        again.close()
-        with pytest.raises(ConfigurationError, match="points_meta"):
-            store.move("main", secrets.token_hex(8), lambda line: None)
+
+
+def read_definitions(graph: Graph, database: str) -> list[str]:
+    """What `pg_dump` says of the tables of the plugin, in the order of names."""
+    url = graph.settings.build_for(database).url.get_secret_value()
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            "SELECT concat_ws(' ', a.attrelid::regclass, a.attname, a.atttypid::regtype, "
+            "a.attnotnull, a.attstorage, a.attcollation, pg_get_expr(d.adbin, d.adrelid)) "
+            "FROM pg_attribute a LEFT JOIN pg_attrdef d ON (d.adrelid, d.adnum) = "
+            "(a.attrelid, a.attnum) JOIN pg_class c ON c.oid = a.attrelid "
+            "WHERE a.attnum > 0 AND c.relnamespace = %(schema)s::regnamespace "
+            "AND starts_with(c.relname, 'tables_') UNION ALL "
+            "SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i JOIN pg_class c "
+            "ON c.oid = i.indrelid WHERE c.relnamespace = %(schema)s::regnamespace "
+            "AND starts_with(c.relname, 'tables_') UNION ALL "
+            "SELECT conname || pg_get_constraintdef(oid) FROM pg_constraint "
+            "WHERE connamespace = %(schema)s::regnamespace "
+            "AND conrelid::regclass::text ~ 'tables_' ORDER BY 1",
+            {"schema": f'"{graph.build().schema}"'},
+        )
+        return [text for (text,) in rows.fetchall()]
+
+
+def test_a_graph_with_other_tables_stays(graph: Graph) -> None:
+    with graph.opened() as (store,):
+        run(store, lambda transaction: transaction.read_twin("n"))
+        with psycopg.connect(graph.settings.url.get_secret_value()) as connection:
+            connection.execute(f'CREATE TABLE "{store.schema}".notes (line text)')
+        with pytest.raises(ConfigurationError, match="notes"):
+            move(graph, "main", "b")
         assert run(store, raise_it) == 1
+
+
+def test_a_graph_whose_plugin_makes_tables_during_a_move_is_moved_later(graph: Graph) -> None:
+    with graph.opened() as (store,):
+        tables = store.build_tables("made", 1, MAKE)
+
+        def report(line: str) -> None:
+            if line == "catch up":
+                with tables.writing():
+                    pass
+
+        name = secrets.token_hex(8)
+        with pytest.raises(StorageBusy, match="tables during the move"):
+            graph.build("main").move("b", name, report)
+        assert not graph.build("main").settle_move("b", name)
+        move(graph, "main", "b")
+        assert run(store, raise_it) == 1
+        assert tables.exists()
+        tables.close()
 
 
 def test_the_source_goes_on_when_the_target_is_lost(urls: dict[str, str], tmp_path: Path) -> None:

@@ -686,6 +686,12 @@ class GraphStore(Notices, ABC):
         if they are too large for one; each outcome is then that of its own commit.
         """
 
+    def refresh_statistics(self) -> None:
+        """Find out again how much there is, for the plans of queries; called after an import.
+
+        By default nothing is done: the store plans without statistics, or renews them itself.
+        """
+
     @abstractmethod
     def verify(self) -> Sequence[str]:
         """Check the stored data in depth; return the faults, empty when sound."""

@@ -186,6 +186,10 @@ class StoreRunner:
         """
         return await self._scans.run_early(read, timeout)
 
+    async def refresh_statistics(self) -> None:
+        """Let the store find out how much there is, after much was written."""
+        await asyncio.to_thread(self._store.refresh_statistics)
+
     def listen(self, wake: Callable[[], None]) -> bool:
         """Let `wake` be called on the event loop at writes of other processes; see `Notices`."""
         if self._closed:

@@ -51,6 +51,10 @@ class InlineRunner:
         except TwinframeError:
             return None
 
+    async def refresh_statistics(self) -> None:
+        """Ask the store at once."""
+        self._store.refresh_statistics()
+
     async def write(self, function: WriteFunction[T]) -> T:
         """Run as a batch of one."""
         (outcome,) = self._store.write([function])

@@ -32,7 +32,7 @@ from twinframe_storage_postgres.homes import (
     receive,
     write_forward,
 )
-from twinframe_storage_postgres.opening import create_tables, load_migrations
+from twinframe_storage_postgres.opening import copy_definitions, create_tables, load_migrations
 from twinframe_storage_postgres.settings import PostgresSettings
 
 T = TypeVar("T")
@@ -70,7 +70,10 @@ last.
 _NAMES: Final = """
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relkind IN ('r', 'p') AND c.relname NOT IN ('moving', 'moved_row')"""
-_COPIED: Final = frozenset(
+_META: Final = "_meta"
+"""The end of the name of the table of a plugin whose row `version` its writers lock."""
+_LOCKED_ROW: Final = "WHERE key = 'version' FOR UPDATE"
+_OWN: Final = frozenset(
     (
         "interface",
         "interface_reference",
@@ -199,6 +202,8 @@ class GraphMove:
             report("prepare")
             tables = self._prepare(source)
             create_tables(target, self.arriving, self.settings.schema_)
+            others = [each.name for each in tables if each.name not in _OWN]
+            copy_definitions(source, self.schema, others, target, self.arriving)
             report("copy")
             self._copy(source, target, tables, report)
             for table in tables:
@@ -259,8 +264,8 @@ class GraphMove:
                     f"The tables of {self.schema} are at version {version}; this release moves "
                     f"those of version {newest}."
                 )
-            self._check_tables(source)
             tables = [_Table(*row) for row in source.execute(_TABLES, (self.schema,)).fetchall()]
+            self._check_tables(source, tables)
             names = self._render_names(tables)
             source.execute(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
             self._drop_notes(source, tables)
@@ -283,22 +288,29 @@ class GraphMove:
                 )
         return tables
 
-    def _check_tables(self, source: Connection) -> None:
-        """Refuse a graph with tables of plugins, whose writers take no lock of the graph."""
-        found = {name for (name,) in source.execute(_NAMES, (self.schema,)).fetchall()}
-        others = sorted(found - _COPIED)
+    def _check_tables(self, source: Connection, tables: Sequence[_Table]) -> None:
+        """Refuse a graph with tables whose writers take no lock that is known."""
+        locked = tuple(name.removesuffix("meta") for name in _list_locked(tables))
+        copied = {each.name for each in tables if each.name.startswith(locked)} | _OWN
+        others = self._list_tables(source) - copied
         if others:
             raise ConfigurationError(
-                f"The graph {self.schema} has tables that are not moved: {', '.join(others)}. A "
-                "graph with values over time stays in its database."
+                f"The graph {self.schema} has tables that are not moved: "
+                f"{', '.join(sorted(others))}. They are not those of a plugin, which have a "
+                "primary key and a table of versions; remove them, or the graph stays where it is."
             )
+
+    def _list_tables(self, source: Connection) -> set[str]:
+        return {name for (name,) in source.execute(_NAMES, (self.schema,)).fetchall()}
 
     def _render_names(self, tables: Sequence[_Table]) -> str:
         """List those that have triggers.
 
         NOTE: the row of facts changes always, and its table is locked by those who wait for it.
+        Each transaction of a plugin begins with the table that it locks: who has that has all.
         """
-        names = [each.name for each in tables if each.name != _FACTS]
+        locked = _list_locked(tables)
+        names = [*locked, *(each.name for each in tables if each.name not in (_FACTS, *locked))]
         return ", ".join(f"{quote(self.schema)}.{quote(each)}" for each in names)
 
     def _drop_notes(self, source: Connection, tables: Sequence[_Table]) -> None:
@@ -408,8 +420,14 @@ class GraphMove:
         """Copy the rest while nobody writes, and take the graph away from the source."""
         schema = quote(self.schema)
         with watching_standbys(source), source.transaction():
-            self._lock(source, self._turn)
+            locked = _list_locked(tables)
+            for name in locked:  # their writers may hold it for longer than those of the graph
+                source.execute(f"SELECT set_config('lock_timeout', '{self._turn}', true)")
+                source.execute(f"SELECT 1 FROM {schema}.{quote(name)} {_LOCKED_ROW}")
             began = time.monotonic()
+            self._lock(source, _LOCK_WAIT if locked else self._turn)
+            if not locked:
+                began = time.monotonic()
             # NOTE: the server lets writers go on where this process stands still.
             limits = ["statement_timeout", "idle_in_transaction_session_timeout"]
             if source.info.server_version >= 170000:
@@ -420,7 +438,8 @@ class GraphMove:
                 raise StorageError("The move was given up by another process.")
             if self._count_left(source) > _MOST:
                 raise _NotYet
-            self._check_tables(source)
+            if self._list_tables(source) != {each.name for each in tables}:
+                raise StorageBusy("A plugin has made tables during the move; move the graph again.")
             report("switch")
             self._bring(source, target, tables)
             if time.monotonic() - began > _PAUSE:
@@ -497,7 +516,7 @@ class GraphMove:
         change = ", ".join(f"{quote(each)} = excluded.{quote(each)}" for each in rest)
         return (
             f"INSERT INTO {quote(self.arriving)}.{quote(table.name)} ({columns}) "
-            f"SELECT {columns} FROM {table.rows} "
+            f"OVERRIDING SYSTEM VALUE SELECT {columns} FROM {table.rows} "
             f"ON CONFLICT ({', '.join(map(quote, table.key))}) "
             + (f"DO UPDATE SET {change}" if change else "DO NOTHING")
         )
@@ -518,6 +537,11 @@ class GraphMove:
         ).fetchall()
         calls = [f"setval('{here[place]}', {last}, {called})" for place, last, called in found]
         target.execute(f"SELECT {', '.join(calls)}")
+
+
+def _list_locked(tables: Sequence[_Table]) -> list[str]:
+    """List the tables whose rows the writers of plugins lock."""
+    return sorted(each.name for each in tables if each.name.endswith(_META))
 
 
 def read_forward_locked(connection: Connection, schema: str) -> Forward | None:

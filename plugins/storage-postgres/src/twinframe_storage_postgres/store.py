@@ -44,7 +44,7 @@ from twinframe_storage_postgres.errors import (
     is_worn,
 )
 from twinframe_storage_postgres.facts import InterfaceNames
-from twinframe_storage_postgres.homes import Home
+from twinframe_storage_postgres.homes import Forwarded, Home
 from twinframe_storage_postgres.moving import GraphMove, measure_database, measure_graph
 from twinframe_storage_postgres.names import build_graph_schema
 from twinframe_storage_postgres.notices import Watch
@@ -63,6 +63,7 @@ _ATTEMPTS: Final = 5
 _PAUSES: Final = Backoff(0.005, 0.2, spread=1)
 _DOUBTS: Final = Backoff(0.1, 1.0)
 _LOCK: Final = "SELECT 1 FROM @graph FOR UPDATE"
+_ANALYZE: Final = "ANALYZE (SKIP_LOCKED) @twin, @relationship, @event"
 _BATCH: Final = "SELECT batch FROM @writer WHERE id = %s"
 
 
@@ -153,6 +154,11 @@ class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
                 except TwinframeError as error:
                     outcomes += [Outcome(error=error)] * len(rest)
         return outcomes
+
+    def refresh_statistics(self) -> None:
+        """Let the server count rows; autovacuum does so a minute later, also where this fails."""
+        with suppress(*EngineError, TwinframeError, Forwarded):
+            self._home.run(lambda connection: connection.execute(qualify(_ANALYZE, self.schema)))
 
     def verify(self) -> Sequence[str]:
         """Check the closure, the ends of relationships, the counts and the documents."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import errors as pg
 
-from twinframe.errors import StorageError, StorageUnanswered
+from twinframe.errors import StorageError, StorageMoved, StorageUnanswered
 from twinframe.storage.tables import Row, Tables, TableSession, rename_tables
 from twinframe_storage_postgres.connections import (
     DURABLE,
@@ -20,8 +20,8 @@ from twinframe_storage_postgres.connections import (
     Connections,
     watching_standbys,
 )
-from twinframe_storage_postgres.errors import EngineError, build_error, is_lost
-from twinframe_storage_postgres.homes import Forwarded, Home, read_forward
+from twinframe_storage_postgres.errors import MOVED, EngineError, build_error, is_lost
+from twinframe_storage_postgres.homes import GONE, MOST_HOPS, Forwarded, Home, read_forward
 from twinframe_storage_postgres.settings import PostgresSettings
 from twinframe_storage_postgres.statements import send
 
@@ -38,12 +38,15 @@ _SIZE: Final = (
     "JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = %s AND c.relkind = 'r' AND starts_with(c.relname, %s)"
 )
-_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_PRESENT: Final = "SELECT 1 FROM @meta WHERE key = 'version'"
+_READ: Final = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_PRESENT}"
 _WRITE: Final = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT {durability}, "
     "set_config('lock_timeout', '{turn}', true), "
     "set_config('idle_in_transaction_session_timeout', '{idle}', true); "
-    "SELECT 1 FROM @meta WHERE key = 'version' FOR UPDATE"
+    # NOTE: who waited for the lock while the graph was moved has locked a row that was left behind.
+    # Another kind of lock makes the server look the name up again.
+    f"{_PRESENT} FOR UPDATE; {_PRESENT}"
 )
 _RELAXED: Final = "set_config('synchronous_commit', 'off', true)"
 _RACES: Final = (pg.DuplicateTable, pg.UniqueViolation, pg.DuplicateObject)
@@ -84,9 +87,9 @@ class PostgresTables(Tables):
 
     @contextmanager
     def reading(self) -> Iterator[TableSession]:
-        """See one state inside, of the primary."""
+        """See one state inside, of the primary. Raises `StorageMoved` for what can run again."""
         self._prepare()
-        with self._using(_READ) as connection:
+        with self._using(_render(_READ, self._schema, self._prefix)) as connection:
             yield _Session(connection, self._schema, self._prefix)
 
     @contextmanager
@@ -113,11 +116,10 @@ class PostgresTables(Tables):
     def measure(self) -> int:
         """Return the bytes of the tables with their indexes."""
         try:
-            size = (self._schema, f"{self._prefix}_")
-            found = self._share().run(lambda connection: connection.execute(_SIZE, size).fetchone())
+            self._share()
+            return self._home.run(self._measure)
         except EngineError as error:
             raise build_error(error) from error
-        return 0 if found is None else int(found[0])
 
     def close(self) -> None:
         """Release the connections."""
@@ -148,13 +150,14 @@ class PostgresTables(Tables):
     @contextmanager
     def _using(self, begin: str) -> Iterator[Connection]:
         """Begin a transaction on a connection; end it, unless it was committed."""
-        connections = self._share()
-        connection = self._begin(connections, begin)
+        connections, connection = self._begin(begin)
         try:
             yield connection
         except EngineError as error:
             if is_lost(error):
                 connection.close()
+            if isinstance(error, GONE) and self._home.follow(error, connections):
+                raise StorageMoved(MOVED) from error
             raise build_error(error) from error
         finally:
             if connection.closed:
@@ -162,28 +165,18 @@ class PostgresTables(Tables):
             else:
                 connections.end(connection)
 
-    def _begin(self, connections: Connections, begin: str) -> Connection:
-        while True:
+    def _begin(self, begin: str) -> tuple[Connections, Connection]:
+        """Begin it where the graph is."""
+        for hop in count():
+            connections = self._share()
             try:
-                connection, is_new = connections.take()
+                return connections, _begin_at(connections, begin)
             except EngineError as error:
+                is_again = hop < MOST_HOPS
+                if is_again and self._home.follow(error, connections, again=not hop):
+                    continue
                 raise build_error(error) from error
-            try:
-                cursor = connection.execute(begin)
-                while cursor.nextset():
-                    pass
-            except BaseException as error:
-                if not is_lost(error):
-                    connections.end(connection)
-                    if isinstance(error, EngineError):
-                        raise build_error(error) from error
-                    raise
-                connection.close()
-                connections.give(connection)  # a server that was restarted: the others are lost too
-                if is_new:
-                    raise build_error(error) from error
-            else:
-                return connection
+        raise AssertionError
 
     # --- opening --------------------------------------------------------------------------------
 
@@ -221,6 +214,15 @@ class PostgresTables(Tables):
                 for statement in self._statements:
                     connection.execute(_render(statement, self._schema, self._prefix))
 
+    def _measure(self, connection: Connection) -> int:
+        size = (self._schema, f"{self._prefix}_")
+        found = connection.execute(_SIZE, size).fetchone()
+        if found is not None and found[0]:
+            return int(found[0])
+        if read_forward(connection, self._schema) is not None:
+            raise Forwarded
+        return 0
+
     def _exists(self, connection: Connection) -> bool:
         name = _render("@meta", self._schema, self._prefix)
         found = connection.execute(_EXISTS, (name,)).fetchone()
@@ -235,6 +237,25 @@ class PostgresTables(Tables):
                 f"(version {found and found[0]}); this one reads version {self._version}. Install "
                 "the release that made them."
             )
+
+
+def _begin_at(connections: Connections, begin: str) -> Connection:
+    while True:
+        connection, is_new = connections.take()
+        try:
+            cursor = connection.execute(begin)
+            while cursor.nextset():
+                pass
+        except BaseException as error:
+            if not is_lost(error):
+                connections.end(connection)
+                raise
+            connection.close()
+            connections.give(connection)  # a server that was restarted: the others are lost too
+            if is_new:
+                raise
+        else:
+            return connection
 
 
 class _Session(TableSession):

@@ -38,6 +38,9 @@ class GraphRunner(Protocol):
     async def write(self, function: WriteFunction[T]) -> T:
         """Run one write function; return when its change is as durable as the store promises."""
 
+    async def refresh_statistics(self) -> None:
+        """Let the store find out how much there is, after much was written."""
+
     async def scan(
         self,
         function: Callable[[GraphSession], T],

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
-from twinframe.errors import StorageBusy, StorageError
+from twinframe.errors import StorageBusy, StorageError, StorageMoved
 from twinframe.runtime.instruments.base import Level
 from twinframe.storage.points import PointFigures, Points, PointStore, SeriesPart
 
@@ -98,9 +98,12 @@ class PointRunner:
         self._store.limit_bytes(most)
 
     async def read(self, function: Callable[[PointStore], T]) -> T:
-        """Run reads. Raises `StorageError`."""
+        """Run reads, again where the graph is moved meanwhile. Raises `StorageError`."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._readers, function, self._store)
+        try:
+            return await loop.run_in_executor(self._readers, function, self._store)
+        except StorageMoved:
+            return await loop.run_in_executor(self._readers, function, self._store)
 
     async def parse(self, function: Callable[[], T]) -> T:
         """Run what takes long and needs no store, such as parsing many points."""

@@ -71,6 +71,8 @@ _ROW_COPIES: Final = 8
 """Memory of a chunk of rows as a multiple of its text: the lines, their values, the stored
 forms.
 """
+_MANY_ROWS: Final = 10_000
+"""Rows of an import after which statistics are made: a graph of fewer is read by any plan."""
 _RETRIES: Final = 6
 _PAUSES: Final = Backoff(0.2, 8.0, spread=0)
 T = TypeVar("T")
@@ -567,6 +569,8 @@ class Importer:
             self._keep(transaction, done, ())
 
         await _insist(lambda: self._context.write(apply))
+        if done.rows >= _MANY_ROWS:
+            await self._context.runner.refresh_statistics()
         return done
 
 

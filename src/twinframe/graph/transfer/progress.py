@@ -61,6 +61,11 @@ class Progress:
     errors: int = 0
     changes: int = 0
 
+    @property
+    def rows(self) -> int:
+        """How many twins, relationships and changes were stored."""
+        return self.twins + self.relationships + self.changes
+
     def advance(self, line: int, section: Section, findings: Sequence[Finding]) -> Progress:
         """Return the progress after another chunk, whose counts are still to be added."""
         return replace(self, line=line, section=section, errors=self.errors + len(findings))

@@ -242,10 +242,6 @@ class _CancelAsked(TwinframeError):
     """The caller of the job has cancelled it."""
 
 
-def _count_rows(progress: Progress) -> int:
-    return progress.twins + progress.relationships + progress.changes
-
-
 @dataclass(frozen=True, slots=True)
 class _Ending:
     """The final status of a job, and its reason; `is_read`: its file was read to the end."""
@@ -346,7 +342,7 @@ class ImportRun:
     def _check_rows(self, start: Progress, done: Progress, _findings: Sequence[Finding]) -> None:
         """Raise `HandedOver` when the run has stored its rows."""
         if self._most_rows is not None:
-            rows = _count_rows(done) - _count_rows(start)
+            rows = done.rows - start.rows
             if rows >= self._most_rows:
                 raise HandedOver(f"The import job {self._job_id} is long.")
 
