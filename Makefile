@@ -35,7 +35,7 @@ help:
 	@echo 'make test-sparql  writers in several processes race for SPARQL servers, 200 rounds each'
 	@echo 'make test-rdf-crash  the store process of triples and its workers killed 300 times; 600 losses of power'
 	@echo 'make test-rdf    the tests of whole services and of all use cases over triples on disk alone'
-	@echo 'make test-postgres  the same over PostgreSQL, and all that concerns it'
+	@echo 'make test-postgres  the same over PostgreSQL, and all that concerns it; a graph moved there and back fifty times'
 	@echo 'make test-import  an import of 300,000 twins killed three times; a million twins imported, exported twice'
 	@echo 'make test-samples  the samples of the vendor'"'"'s SDK, unchanged (gets them with pip, once)'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
@@ -102,6 +102,7 @@ test-rdf: setup
 
 test-postgres: setup
 	@TWINFRAME_STORAGES=postgres $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph tests/postgres plugins/storage-postgres plugins/points $(ARGS)
+	@TWINFRAME_MOVES=50 $(BIN)/python -m pytest -q tests/postgres/test_moves.py -k there_and_back --timeout 900
 
 test-import: setup
 	@TWINFRAME_IMPORT_TWINS=300000 TWINFRAME_IMPORT_KILLS=3 $(BIN)/python -m pytest -q tests/e2e/test_jobs.py -k killed --timeout 900 $(ARGS)

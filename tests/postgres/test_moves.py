@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Final
 
@@ -323,6 +323,24 @@ def test_a_graph_that_has_left_is_received_by_whoever_comes_first(graph: Graph) 
     with graph.opened() as (store,):
         graph.build("main").move("b", name, lambda line: None)
         assert run(store, raise_it) == 1  # before anybody settled the move
+        assert read_value(store) == 1
+
+
+def test_a_long_read_goes_on_in_what_the_graph_left_behind(graph: Graph) -> None:
+    with graph.opened() as (store,):
+        session = store.session()
+        with session.snapshot():
+            names = [twin.twin_id for twin in islice(session.iterate_twins(), 5)]
+            move(graph, "main", "b")
+            assert run(store, raise_it) == 1  # which the snapshot does not see
+            assert orjson.loads(session.read_twin("n").body)["v"] == 0
+            twins = [*session.iterate_twins()]
+            assert [twin.twin_id for twin in twins[:5]] == names
+            assert len([*session.iterate_relationships()]) == 299
+            assert session.count_twins() == len(twins) == 302
+        assert read_value(store) == 1
+        session.close()
+        move(graph, "b", "main")
         assert read_value(store) == 1
 
 

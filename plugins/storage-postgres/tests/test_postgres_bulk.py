@@ -152,6 +152,16 @@ def test_documents_of_a_batch_are_read_without_sending_what_it_has_put(
     assert run(store, apply) == ["1", "2"]
 
 
+def test_statistics_are_made_after_an_import(store: PostgresGraphStore) -> None:
+    run(store, lambda t: t.put_twins([build_twin_record(f"t{number}") for number in range(COUNT)]))
+    store.refresh_statistics()
+    ask = "SELECT reltuples::int FROM pg_class WHERE oid = '@twin'::regclass"
+    assert store.session().read_one(ask) == COUNT
+    store.close()
+    store.refresh_statistics()  # nothing depends on it: the server does it itself later
+    store.open()
+
+
 _TEXTS = st.text() | st.sampled_from([":1e5,", " -0.0,", "\0", "\1", "1.2.3", '"a":1e5}', "[1.50]"])
 _FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([-0.0, 1e16, 1e-7])
 _VALUES = st.recursive(

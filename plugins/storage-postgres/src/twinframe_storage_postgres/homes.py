@@ -212,6 +212,11 @@ class Home:
             self.on_move()
             return True
 
+    def find_left(self, source: Connections) -> str:
+        """Return the name of the schema of what the graph left behind; empty where it left none."""
+        forward = source.run(lambda connection: read_forward(connection, self.schema))
+        return "" if forward is None else build_left(self._settings, forward.move)
+
     def _go(self, database: str, arriving: str = "") -> None:
         settings = self._settings.build_for(database)
         connections = share_connections(settings)

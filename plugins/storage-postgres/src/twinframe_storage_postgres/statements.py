@@ -69,6 +69,12 @@ _FREE_LIMITED: Final = f"{_LIMIT}, {_FREE.removeprefix('SELECT ')}"
 _GUARD: Final = "SAVEPOINT compiled"
 _UNGUARD: Final = "RELEASE SAVEPOINT compiled"
 _TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT compiled"
+_KEEP: Final = "SAVEPOINT moved"
+_KEPT: Final = "RELEASE SAVEPOINT moved"
+_GO_BACK: Final = "ROLLBACK TO SAVEPOINT moved"
+_SET_PATH: Final = "SELECT set_config('search_path', %s, true)"
+_LONG_SECONDS: Final = 3600.0
+"""Snapshots that may last longer cannot run again: exports."""
 # NOTE: a statement that fails ends a pipeline; psycopg would warn of those behind it.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 _SECONDS_A_STEP: Final = 20e-9
@@ -109,6 +115,9 @@ class StatementRunner:
         self._limit_ms = 0
         self._is_free = False
         self._is_guarded = False
+        self._is_long = False
+        self._left = ""
+        """The schema of what the graph has left behind, while a snapshot reads that."""
         self._version: int | None = None
         """The number of the last change of models, as far as the snapshot has read it."""
         self.has_odd_texts = False
@@ -171,10 +180,11 @@ class StatementRunner:
                 self._depth -= 1
             return
         self._deadline, self._cancelled, self._depth, self._seconds = deadline, False, 1, 0.0
+        self._is_long = deadline is None or deadline - time.monotonic() > _LONG_SECONDS
         try:
             yield
         finally:
-            self._deadline, self._depth = None, 0
+            self._deadline, self._depth, self._is_long, self._left = None, 0, False, ""
             self._leave()
 
     def _leave(self) -> None:
@@ -319,7 +329,7 @@ class StatementRunner:
     def _free(self) -> list[Statement]:
         if self._is_free:
             return []
-        path = f'"{self.schema}"'
+        path = f'"{self._left or self.schema}"'
         limit = self._take_limit()
         if limit is None:
             return [(qualify(_FREE, self.schema), (path,))]
@@ -335,9 +345,32 @@ class StatementRunner:
     def _run(self, statements: Sequence[Statement], *, once: bool = False) -> list[list[Row]]:
         """The rows of each statement, in one trip. Raises errors of the service."""
         try:
+            if self._is_long and self._connection is not None and not self._is_guarded:
+                return self._send_lasting(self._connection, statements, once=once)
             return self._send(statements, once=once)
         except EngineError as error:
             self._fail(error)
+
+    def _send_lasting(
+        self, connection: Connection, statements: Sequence[Statement], *, once: bool
+    ) -> list[list[Row]]:
+        """Run statements of a long snapshot, which goes on in what a moved graph leaves behind."""
+        kept = [(_KEEP, ()), *self._rename(statements), (_KEPT, ())]
+        try:
+            return self._send(kept, once=once)[1:-1]
+        except StorageMoved:
+            self._left = self._home.find_left(self._primary)
+            if not self._left:
+                raise
+        connection.execute(_GO_BACK)
+        connection.execute(_SET_PATH, (f'"{self._left}"',))
+        return self._send(self._rename(statements), once=once)
+
+    def _rename(self, statements: Sequence[Statement]) -> Sequence[Statement]:
+        if not self._left:
+            return statements
+        old, new = f'"{self.schema}".', f'"{self._left}".'
+        return [(sql.replace(old, new), given) for sql, given in statements]
 
     def _fail(self, error: BaseException) -> NoReturn:
         if self._depth and self._cancelled and isinstance(error, psycopg.Error):
