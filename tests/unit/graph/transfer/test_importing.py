@@ -116,6 +116,17 @@ def whole() -> File:
     return file.section("Relationships", file.edge("r1", "e", "s", "watchedBy"))
 
 
+@pytest.mark.parametrize(("most", "expected"), [(3, ["called"]), (4, [])])
+def test_an_import_of_many_rows_ends_with_new_statistics(
+    empty: World, monkeypatch: pytest.MonkeyPatch, most: int, expected: list[str]
+) -> None:
+    called: list[str] = []
+    monkeypatch.setattr(importing_module, "_MANY_ROWS", most)
+    monkeypatch.setattr(empty.store, "refresh_statistics", lambda: called.append("called"))
+    assert run(empty, whole().render())[0].rows == 3
+    assert called == expected
+
+
 def test_models_twins_and_relationships_are_stored(empty: World) -> None:
     progress, findings = run(empty, whole().render())
     assert findings == []
