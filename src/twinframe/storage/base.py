@@ -340,8 +340,7 @@ class GraphSession(GraphReader):
     def read_event_bounds(self) -> tuple[int, int]:
         """Return the positions of the first kept event, and of the last one ever.
 
-        When none is kept, the first is the next to come; (0, 0) when there never was one. Cheap: it
-        is read often, to find new events.
+        When none is kept, the first is the next to come; (0, 0) when there never was one. Read often.
         """
 
     def read_changes(self, *, after: int, limit: int) -> ChangePage:
@@ -415,8 +414,7 @@ class GraphSession(GraphReader):
         """Return at most `limit` events that replaced or deleted each entity, in order.
 
         They are those after the position given with the entity, at least up to the first deletion.
-        A store that uses one read for all entities leaves the bodies of large events out, which are
-        empty then.
+        A store that uses one read for all entities gives large events without their bodies.
         """
         return {
             key: self.read_replacements(*key, after=after, limit=limit)
@@ -559,8 +557,7 @@ class GraphTransaction(GraphSession):
 
     def measure_content(self) -> int | None:
         """Return the bytes that the graph takes in its storage, without freed space that can be
-        reused, and without the outbox; None if the store does not know. Cheap: it is read like
-        `count_twins`.
+        reused, and without the outbox; None if it is not known. Read like `count_twins`.
         """
         return None
 
@@ -687,10 +684,7 @@ class GraphStore(Notices, ABC):
         """
 
     def refresh_statistics(self) -> None:
-        """Find out again how much there is, for the plans of queries; called after an import.
-
-        By default nothing is done: the store plans without statistics, or renews them itself.
-        """
+        """After an import: count for the plans of queries, where nothing else does so in time."""
 
     @abstractmethod
     def verify(self) -> Sequence[str]:
