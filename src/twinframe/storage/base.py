@@ -340,7 +340,7 @@ class GraphSession(GraphReader):
     def read_event_bounds(self) -> tuple[int, int]:
         """Return the positions of the first kept event, and of the last one ever.
 
-        When none is kept, the first is the next to come; (0, 0) when there never was one. Read often.
+        When none is kept, the first is the next to come; (0, 0) if there never was one. Read often.
         """
 
     def read_changes(self, *, after: int, limit: int) -> ChangePage:
