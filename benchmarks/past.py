@@ -22,7 +22,7 @@ from benchmarks.queries import QUESTIONS, Bindings, Question
 from benchmarks.report import Figure, Report
 from twinframe.graph import Graph
 from twinframe.hooks.installation import load_installation
-from twinframe.service import open_graph
+from twinframe.service.opening import open_graph
 
 _CHOSEN: Final = (
     "point by $dtId",

@@ -29,7 +29,7 @@ from twinframe.query.language import parse_query
 from twinframe.query.plan.execution import Execution
 from twinframe.query.plan.optimize import optimize
 from twinframe.query.plan.split import split
-from twinframe.service import open_graph
+from twinframe.service.opening import open_graph
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.settings import SqliteSettings

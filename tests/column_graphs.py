@@ -13,7 +13,7 @@ import orjson
 from tests.waiting import PATIENCE
 from twinframe.graph.graph import Graph
 from twinframe.hooks.installation import load_installation
-from twinframe.service.application import open_graph
+from twinframe.service.opening import open_graph
 
 
 @asynccontextmanager

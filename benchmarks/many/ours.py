@@ -23,7 +23,7 @@ from twinframe.model.ids import build_labels
 from twinframe.query.language import parse_query
 from twinframe.query.plan.optimize import optimize
 from twinframe.query.reader import EmptyReader
-from twinframe.service import open_graph
+from twinframe.service.opening import open_graph
 from twinframe.storage.base import RelationshipRecord, TwinRecord
 from twinframe_columns.build import build_projection
 from twinframe_columns.engine import ColumnPlan

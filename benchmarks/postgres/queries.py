@@ -30,7 +30,7 @@ from benchmarks.postgres.hand import MANY_STATEMENTS, STATEMENTS, make_views
 from benchmarks.report import Figure, Report
 from twinframe.graph import Graph
 from twinframe.hooks.installation import load_installation
-from twinframe.service import open_graph
+from twinframe.service.opening import open_graph
 from twinframe_storage_postgres.settings import PostgresSettings
 from twinframe_storage_postgres.store import PostgresGraphStore
 

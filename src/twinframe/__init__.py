@@ -1,14 +1,36 @@
-"""The names that plugin authors import from twinframe, a digital-twin graph service."""
+"""The names that code imports from twinframe, a digital-twin graph service.
+
+`open` and `open_async` open a graph in this process; `hookimpl` is for plugins. The library is
+imported when one of its names is used first. `__init__.pyi` declares all names for type checkers.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import version
 
 from pluggy import HookimplMarker
-
-__all__ = ["__version__", "hookimpl"]
 
 __version__ = version("twinframe")
 
 hookimpl = HookimplMarker("twinframe")
 """Marks a function of a plugin as an implementation of one of `twinframe.hooks.specs`."""
+
+_LIBRARY = {
+    "AsyncLocalGraph": "AsyncLocalGraph",
+    "LocalGraph": "LocalGraph",
+    "Result": "Result",
+    "open": "open_graph",
+    "open_async": "open_async",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Return a name of the library. PERF: importing it takes ten times as long as this package."""
+    if name in _LIBRARY:
+        return getattr(import_module("twinframe.library"), _LIBRARY[name])
+    raise AttributeError(f"module 'twinframe' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LIBRARY})

@@ -11,7 +11,7 @@ import sys
 
 from twinframe.errors import ConfigurationError
 from twinframe.errors.masking import mask_secrets
-from twinframe.service import create_app
+from twinframe.service.application import create_app
 
 START_FAILED = 3
 

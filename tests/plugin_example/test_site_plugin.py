@@ -12,7 +12,7 @@ import twinframe
 from tests.unit.http.conftest import Client
 from twinframe.errors import PluginError, SettingsError
 from twinframe.hooks.installation import build_installation, load_installation
-from twinframe.service import create_app
+from twinframe.service.application import create_app
 from twinframe.service.preflight import find_problems
 from twinframe.service.sites import build_sites
 from twinframe.settings import LoggingSettings, ServerSettings, Settings, StorageSettings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +17,9 @@ from twinframe.cli.console import config_option
 from twinframe.cli.progress import open_bar, progress_option
 from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.transfer.sections import Section
+from twinframe.graph.transfer.target import open_target, pack
 from twinframe.hooks.installation import Installation, load_installation
-from twinframe.runtime.files import rename_durably, sync_open
-from twinframe.service import open_graph
-from twinframe.storage.backups import making_file
+from twinframe.service.opening import open_graph
 from twinframe.storage.triples import GRAPH_SYNTAXES, Content, Syntax
 
 SYNTAXES: Final = {syntax.name: syntax for syntax in GRAPH_SYNTAXES}
@@ -142,25 +140,10 @@ def export(
 @contextmanager
 def _open_target(file: str, *, packed: bool) -> Iterator[IO[bytes]]:
     """Open standard output, or a file that is renamed once it is complete."""
-    if file == STDIO:
-        with _pack(sys.stdout.buffer, packed) as out:
+    if file != STDIO:
+        with open_target(Path(file), packed=packed) as out:
             yield out
-        sys.stdout.buffer.flush()
         return
-    path = Path(file)
-    with making_file(path) as draft:
-        with draft.open("wb") as raw:
-            with _pack(raw, packed or path.suffix == ".gz") as out:
-                yield out
-            sync_open(raw)
-        rename_durably(draft, path)
-
-
-@contextmanager
-def _pack(raw: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
-    if not packed:
-        yield raw
-        return
-    # NOTE: without a name and a time, so that the same graph gives the same bytes.
-    with gzip.GzipFile("", "wb", 6, raw, mtime=0) as out:
-        yield out  # type: ignore[misc]  # it is one in all that counts
+    with pack(sys.stdout.buffer, packed=packed) as out:
+        yield out
+    sys.stdout.buffer.flush()

@@ -12,8 +12,8 @@ from twinframe.cli.console import config_option
 from twinframe.cli.progress import open_bar, progress_option
 from twinframe.graph.transfer.tables import ExportedTables
 from twinframe.hooks.installation import load_installation
-from twinframe.service import open_graph
 from twinframe.service.endpoints import build_table_sink
+from twinframe.service.opening import open_graph
 
 
 @click.group()

@@ -23,7 +23,7 @@ from twinframe.errors import TwinframeError
 from twinframe.graph.transfer.progress import Finding, ImportLog, Progress
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.model.clock import read_clock
-from twinframe.service import open_graph
+from twinframe.service.opening import open_graph
 
 _SHOWN: Final = 20
 

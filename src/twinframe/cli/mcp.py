@@ -13,9 +13,10 @@ from twinframe.cli.console import config_option
 from twinframe.cli.serve import Service, run_service
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.http.guard import Guard
-from twinframe.service import build_mcp_app, open_graph
+from twinframe.service.application import build_mcp_app
 from twinframe.service.assistants import build_mcp_installation, serve_stdio
 from twinframe.service.logs import configure_logging
+from twinframe.service.opening import open_graph
 
 
 @click.command()

@@ -17,7 +17,7 @@ from twinframe.cli.tables import write_table
 from twinframe.errors import EmptyBody, InvalidArgument
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.model.json import JsonLimits, parse_json
-from twinframe.service import open_graph
+from twinframe.service.opening import open_graph
 
 param_option = click.option(
     "--param",

@@ -24,8 +24,8 @@ from twinframe.errors import TwinframeError
 from twinframe.hooks.installation import Installation, load_installation
 from twinframe.http.guard import Guard
 from twinframe.http.worker import Worker
-from twinframe.service import build_app
 from twinframe.service.access import build_buckets
+from twinframe.service.application import build_app
 from twinframe.service.features import load_features, load_part
 from twinframe.service.instruments import open_metrics
 from twinframe.service.logs import configure_logging

@@ -273,14 +273,18 @@ class Installation:
 
 
 def load_installation(
-    config: Path | None = None, environ: Mapping[str, str] | None = None
+    config: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    given: Mapping[str, str] | None = None,
 ) -> Installation:
-    """Read the settings and load the plugins they choose.
+    """Read the settings and load the plugins they choose; see `load_settings`.
 
     Raises `SettingsError` or `PluginError` with all errors in `details`.
     """
     manager = build_manager()
-    return Installation(load_settings(config, environ, build_plugin_sections(manager)), manager)
+    sections = build_plugin_sections(manager)
+    return Installation(load_settings(config, environ, sections, given=given), manager)
 
 
 def build_installation(

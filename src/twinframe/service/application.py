@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twinframe.access.rates import SharedBuckets
-from twinframe.errors import StorageError
-from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundService
-from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.graph import BuildIngestion
 from twinframe.hooks.installation import (
     Installation,
     build_installation,
-    build_triple_support,
     load_installation,
 )
 from twinframe.http.application import Mounted, build_application
@@ -26,8 +21,6 @@ from twinframe.http.guard import Guard
 from twinframe.http.operations import Route
 from twinframe.http.routes import ROUTES
 from twinframe.http.sites import SiteServer
-from twinframe.runtime.instruments.base import Instruments
-from twinframe.runtime.memory import MemoryAccount
 from twinframe.service.access import build_access, build_rates
 from twinframe.service.assistants import build_hosted_service, build_service, list_resources
 from twinframe.service.endpoints import build_endpoints
@@ -36,14 +29,11 @@ from twinframe.service.instruments import InstrumentService
 from twinframe.service.job_process import JobProcess
 from twinframe.service.logs import LogService, configure_logging
 from twinframe.service.memory import build_account
+from twinframe.service.opening import StoreService, build_graph
 from twinframe.service.rate_exchange import RateExchange
 from twinframe.service.sites import build_sites
 from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
-from twinframe.storage.base import GraphStore
-from twinframe.storage.indexes import find_index_upkeep
-from twinframe.storage.points import PointStore
-from twinframe.storage.runner import StoreRunner
 
 if TYPE_CHECKING:
     from twinframe.control.hosting.service import HostingService
@@ -171,101 +161,3 @@ def _build(
     if hosted_assistants is not None:
         guard.on_drain(hosted_assistants.endpoint.begin_drain)
     return guard
-
-
-def build_graph(
-    installation: Installation,
-    service: StoreService,
-    instruments: Instruments | None = None,
-    endpoints: Endpoints = NO_ENDPOINTS,
-    graph: str = "",
-    memory: MemoryAccount | None = None,
-    jobs: JobProcess | None = None,
-    ingest: BuildIngestion | None = None,
-    points: PointStore | None = None,
-) -> Graph:
-    """Build the use cases over a store, with the query engine that its plugin offers for it.
-
-    `graph` is the name of the stored graph; empty is the service's own. `memory` is the account of
-    this process; None makes one with all the memory of the service. `jobs` runs long jobs,
-    `ingest` makes the task that takes in messages. `points` are those of the graph; None: those
-    that the settings keep.
-    """
-    memory = memory or build_account(installation.settings, workers=1)
-    service.store.memory = memory
-    engine = installation.build_query_engine(service.store)
-    scratch = service.store.scratch
-    return Graph(
-        service.runner,
-        installation.settings,
-        engine=engine,
-        scratch=scratch,
-        instruments=instruments,
-        triples=build_triple_support(installation, service.store, graph),
-        endpoints=endpoints,
-        memory=memory,
-        index_upkeep=find_index_upkeep(service.store),
-        run_apart=None if jobs is None else jobs.run,
-        points=points or installation.build_point_store(service.store),
-        ingest=ingest,
-    )
-
-
-@asynccontextmanager
-async def open_graph(
-    installation: Installation, store: str = "", database: str = "", *, upkeep: bool = False
-) -> AsyncIterator[Graph]:
-    """Open the use cases without a service: the store is open inside the context only.
-
-    `store` and `database` are those of its entry in the catalog; empty is the service's own graph.
-    With `upkeep` old events are deleted meanwhile, as in a service; otherwise many writes would
-    leave all their events behind.
-    """
-    service = StoreService(installation.build_store(store, database), installation.settings)
-    await service.start()
-    try:
-        points = installation.find_point_store(service.store)
-        graph = build_graph(installation, service, graph=store, points=points)
-        if not upkeep:
-            yield graph
-            return
-        background = BackgroundService(service.runner, [graph.upkeep], installation.settings)
-        background.start()
-        try:
-            yield graph
-            await background.finish()
-        finally:
-            await background.stop()
-    finally:
-        await service.stop()
-
-
-class StoreService:
-    """A store and its runner as a lifespan service: opened at start-up, closed at shutdown."""
-
-    def __init__(
-        self, store: GraphStore, settings: Settings, instruments: Instruments | None = None
-    ) -> None:
-        self.store = store
-        self.runner = StoreRunner(store, settings.storage, instruments)
-
-    async def start(self) -> None:
-        """Open the store: the process has forked, and nothing else runs yet that could wait."""
-        self.store.open()
-
-    async def stop(self) -> None:
-        """Finish accepted writes, then close the store."""
-        await self.runner.close()
-        self.store.close()
-
-    def is_full(self) -> bool:
-        """Whether the store has recently refused writes for lack of disk space."""
-        return self.runner.is_full
-
-    async def is_ready(self) -> bool:
-        """Whether the store answers reads, even if it cannot be written any more."""
-        try:
-            await self.runner.read(lambda session: session.read_schema_version())
-        except StorageError:
-            return False
-        return True

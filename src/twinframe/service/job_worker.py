@@ -19,11 +19,11 @@ import uvloop
 from twinframe.errors import TwinframeError
 from twinframe.hooks.installation import build_installation
 from twinframe.runtime.process import set_up_process
-from twinframe.service.application import StoreService, build_graph
 from twinframe.service.instruments import InstrumentService
 from twinframe.service.job_process import JobOrder
 from twinframe.service.logs import configure_logging
 from twinframe.service.memory import build_account
+from twinframe.service.opening import StoreService, build_graph
 
 _log = logging.getLogger(__name__)
 

@@ -49,11 +49,14 @@ def load_settings(
     config: Path | None = None,
     environ: Mapping[str, str] | None = None,
     plugin_sections: Mapping[str, PluginSections] | None = None,
+    *,
+    given: Mapping[str, str] | None = None,
 ) -> Configuration:
     """Read, merge and check all settings; the environment takes precedence over the file.
 
     `config` is a JSON file (else the environment's `TWINFRAME_CONFIG`, else none); `environ`
-    defaults to the process's; `plugin_sections` maps core sections to their plugin sections. Raises
+    defaults to the process's; `plugin_sections` maps core sections to their plugin sections.
+    `given` are keys of the environment's form that code gives; they take precedence. Raises
     `SettingsError` with one entry of `details` for each error, or the `PluginError` itself when a
     missing plugin is the only one.
     """
@@ -63,6 +66,8 @@ def load_settings(
     if path is not None:
         reading.read_file(path)
     reading.read_environment(variables)
+    if given is not None:
+        reading.read_given(given)
     values = _merge(reading.assignments, reading.problems)
     settings = _build_section(Settings, (), values, reading)
     if settings is not None:

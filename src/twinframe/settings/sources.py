@@ -23,6 +23,9 @@ ROOT = ""
 
 UNKNOWN = "UnknownSetting"
 INVALID = "InvalidSetting"
+ENVIRONMENT = "environment"
+GIVEN = "settings"
+"""The first word of the origin of a value: of a variable, or of what code gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +83,33 @@ class Reading:
         """Read the keys `Section__Key…` whose first part is a section; other variables are
         ignored.
         """
+        self._read_variables(environ, ENVIRONMENT)
+
+    def read_given(self, given: Mapping[str, str]) -> None:
+        """Read the keys `Section__Key…` that code gives; any other name is an error."""
+        known = [key.name for key in read_keys(Settings).values()]
+        for name in given:
+            if not self._is_variable(name):
+                section, origin = name.partition("__")[0], f"{GIVEN} {name}"
+                self._refuse(UNKNOWN, _render_unknown((), section, origin, known))
+        self._read_variables(given, GIVEN)
+
+    def _read_variables(self, variables: Mapping[str, str], source: str) -> None:
         seen: dict[str, str] = {}
-        for variable in sorted(environ, key=_environment_order):
-            parts = variable.split("__")
-            if len(parts) < 2 or not self._is_section(parts[0]):
+        for variable in sorted(variables, key=_environment_order):
+            if not self._is_variable(variable):
                 continue
             folded = variable.casefold()
             if folded in seen:
                 self._refuse(INVALID, f"{seen[folded]} and {variable} set the same key; keep one.")
                 continue
             seen[folded] = variable
-            self._read_variable(variable, parts, environ[variable])
+            origin = f"{source} {variable}"
+            self._read_variable(origin, variable.split("__"), variables[variable])
+
+    def _is_variable(self, name: str) -> bool:
+        section, separator, _ = name.partition("__")
+        return bool(separator) and self._is_section(section)
 
     def _is_section(self, name: str) -> bool:
         """Return whether it is a section of the tree, including those of installed plugins."""
@@ -99,8 +118,7 @@ class Reading:
         place = self.plugin_sections.get(ROOT)
         return place is not None and name.casefold() in _fold_all(place.names())
 
-    def _read_variable(self, variable: str, parts: list[str], text: str) -> None:
-        origin = f"environment {variable}"
+    def _read_variable(self, origin: str, parts: list[str], text: str) -> None:
         model: type[Section] = Settings
         path: KeyPath = ()
         for position, part in enumerate(parts):

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from twinframe.cli.main import main
 from twinframe.hooks.installation import load_installation
-from twinframe.service import open_graph
+from twinframe.service.opening import open_graph
 
 MODEL = {
     "@id": "dtmi:com:example:Thing;1",

@@ -17,8 +17,9 @@ from pydantic import ValidationError
 from tests.waiting import run_program
 from twinframe.errors import PluginError, SettingsError
 from twinframe.hooks.installation import build_installation, load_installation
-from twinframe.service import create_app, open_graph
+from twinframe.service.application import create_app
 from twinframe.service.assistants import build_mcp_installation, list_resources
+from twinframe.service.opening import open_graph
 from twinframe.service.preflight import check_bind, check_tls, find_problems, list_warnings
 from twinframe.settings import (
     AuthenticationSettings,
@@ -123,7 +124,7 @@ def test_mcp_is_served_beside_the_api_when_it_is_on(enabled: bool, tmp_path: Pat
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it asks a fresh process")
 def test_without_mcp_its_sdk_is_not_imported(tmp_path: Path) -> None:
     code = (
-        "import sys; from twinframe.service import create_app; "
+        "import sys; from twinframe.service.application import create_app; "
         "from twinframe.settings import Settings; "
         "import twinframe.cli; create_app(Settings()); "
         "sys.exit(any(name.split('.')[0] == 'mcp' for name in sys.modules))"

@@ -36,7 +36,7 @@ serve.Service(load_installation(), None).run()
 """
 _BUILD = """
 import sys
-from twinframe.service import create_app
+from twinframe.service.application import create_app
 create_app()
 print(*sys.modules)
 """

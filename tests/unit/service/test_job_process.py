@@ -16,8 +16,8 @@ from twinframe.errors import StorageError
 from twinframe.graph import Graph
 from twinframe.graph.background.leases import Lease, LeaseManager
 from twinframe.hooks.installation import Installation, build_installation
-from twinframe.service import open_graph
 from twinframe.service.job_process import JobProcess
+from twinframe.service.opening import open_graph
 from twinframe.settings import JobsSettings, Settings
 from twinframe.storage.runner import StoreRunner
 from twinframe_storage_sqlite.settings import SqliteSettings

@@ -1,0 +1,11 @@
+from typing import Final
+
+from pluggy import HookimplMarker
+
+from twinframe.library import AsyncLocalGraph as AsyncLocalGraph
+from twinframe.library import LocalGraph as LocalGraph
+from twinframe.library import Result as Result
+from twinframe.library import open_async as open_async
+
+__version__: Final[str]
+hookimpl: Final[HookimplMarker]

@@ -1,0 +1,12 @@
+"""twinframe as a library: opens a graph in the process of a script, notebook or test.
+
+Its names are imported from `twinframe` itself, which loads this package when one is used first.
+"""
+
+from __future__ import annotations
+
+from twinframe.library.asynchronous import AsyncLocalGraph, Imported, open_async
+from twinframe.library.graph import LocalGraph, open_graph
+from twinframe.library.results import Result
+
+__all__ = ["AsyncLocalGraph", "Imported", "LocalGraph", "Result", "open_async", "open_graph"]
