@@ -16,19 +16,13 @@ __version__ = version("twinframe")
 hookimpl = HookimplMarker("twinframe")
 """Marks a function of a plugin as an implementation of one of `twinframe.hooks.specs`."""
 
-_LIBRARY = {
-    "AsyncLocalGraph": "AsyncLocalGraph",
-    "LocalGraph": "LocalGraph",
-    "Result": "Result",
-    "open": "open_graph",
-    "open_async": "open_async",
-}
+_LIBRARY = ("AsyncLocalGraph", "LocalGraph", "Result", "open", "open_async")
 
 
 def __getattr__(name: str) -> object:
     """Return a name of the library. PERF: importing it takes ten times as long as this package."""
     if name in _LIBRARY:
-        return getattr(import_module("twinframe.library"), _LIBRARY[name])
+        return getattr(import_module("twinframe.library"), name)
     raise AttributeError(f"module 'twinframe' has no attribute {name!r}")
 
 

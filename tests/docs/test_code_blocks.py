@@ -236,11 +236,7 @@ def batched(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 
 def load_in_bulk(server: Server) -> None:
     campus = build_campus()
-    twins = [{"$dtId": twin_id, **document} for twin_id, document in campus.twins.items()]
-    edges = [
-        {"$sourceId": each.source, "$relationshipId": each.id, **each.document}
-        for each in campus.edges
-    ]
+    twins, edges = campus.list_twins(), campus.list_relationships()
     wire = Wire(server.port)
     assert wire.call("POST", "/models", load_ontology())[0] == 201
     for path, items in (("/digitaltwins", twins), ("/relationships", edges)):

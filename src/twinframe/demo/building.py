@@ -38,6 +38,17 @@ class Building:
         self.twins[twin_id] = {"$metadata": {"$model": f"{PREFIX}{interface};1"}, **contents}
         return twin_id
 
+    def list_twins(self) -> list[Document]:
+        """List all twins for a bulk write, each with its `$dtId`."""
+        return [{"$dtId": twin_id, **document} for twin_id, document in self.twins.items()]
+
+    def list_relationships(self) -> list[Document]:
+        """List all relationships for a bulk write, each with its source and id."""
+        return [
+            {"$sourceId": edge.source, "$relationshipId": edge.id, **edge.document}
+            for edge in self.edges
+        ]
+
     def relate(self, source: str, name: str, target: str, **properties: object) -> None:
         """Relate two twins; the relationship's id names both ends."""
         document = {"$relationshipName": name, "$targetId": target, **properties}

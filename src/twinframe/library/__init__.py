@@ -6,7 +6,10 @@ Its names are imported from `twinframe` itself, which loads this package when on
 from __future__ import annotations
 
 from twinframe.library.asynchronous import AsyncLocalGraph, Imported, open_async
-from twinframe.library.graph import LocalGraph, open_graph
+from twinframe.library.graph import (
+    LocalGraph,
+    open,  # noqa: A004  (`twinframe.open`, as users call it)
+)
 from twinframe.library.results import Result
 
-__all__ = ["AsyncLocalGraph", "Imported", "LocalGraph", "Result", "open_async", "open_graph"]
+__all__ = ["AsyncLocalGraph", "Imported", "LocalGraph", "Result", "open", "open_async"]

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from twinframe.graph import Graph
 from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.transfer.progress import Finding, Progress
 from twinframe.graph.transfer.target import open_target
-from twinframe.library.opening import SettingValue, build_installation
+from twinframe.library.opening import build_installation
 from twinframe.library.operations import AsyncOperations
 from twinframe.service.opening import open_graph
 from twinframe.settings import Settings
@@ -87,7 +87,7 @@ async def _enter_in_thread(context: AbstractContextManager[T]) -> AsyncIterator[
 async def open_async(
     path: str | os.PathLike[str] | None = None,
     *,
-    settings: Mapping[str, SettingValue] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[AsyncLocalGraph]:
     """Open a graph while the context is entered: `async with twinframe.open_async(path) as graph`.
 

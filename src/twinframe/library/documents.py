@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import orjson
 
@@ -22,6 +22,9 @@ Document: TypeAlias = dict[str, Any]
 
 AsOf: TypeAlias = str | int | datetime
 """A moment with an offset, or the position of an event; see the `asOf` of the interface."""
+
+
+_BINARY: Final = (bytes, bytearray, memoryview)
 
 
 class JsonReader:
@@ -91,7 +94,7 @@ def _build_part(part: Any) -> Any:
     """Convert what JSON does not have."""
     if isinstance(part, Mapping):
         return dict(part)
-    if isinstance(part, Sequence):
+    if isinstance(part, Sequence) and not isinstance(part, _BINARY):
         return list(part)
     raise TypeError(f"a {type(part).__name__} is no JSON value")
 

@@ -13,7 +13,6 @@ from twinframe.graph.twins.bulk import ItemResult
 from twinframe.library.asynchronous import AsyncLocalGraph, Imported, open_async
 from twinframe.library.documents import AsOf, Document
 from twinframe.library.loop import LoopThread
-from twinframe.library.opening import SettingValue
 from twinframe.library.operations import AsyncOperations
 from twinframe.library.results import Result
 
@@ -350,10 +349,10 @@ class LocalGraph(Operations):
             loop.release()
 
 
-def open_graph(
+def open(  # noqa: A001  (`twinframe.open`, as users call it)
     path: str | os.PathLike[str] | None = None,
     *,
-    settings: Mapping[str, SettingValue] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> LocalGraph:
     """Open a graph in this process, without a service; `with twinframe.open(path) as graph`.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from twinframe.errors import InvalidArgument
 from twinframe.hooks.installation import Installation, load_installation
@@ -17,11 +18,9 @@ _PROVIDER: Final = "Storage__Provider"
 _GRAPH: Final = "Storage__Graph"
 _DIRECTORY: Final = "Storage__Sqlite__Directory"
 
-SettingValue: TypeAlias = str | int | float | bool | list[Any] | dict[str, Any]
-
 
 def build_installation(
-    path: str | os.PathLike[str] | None, settings: Mapping[str, SettingValue] | None
+    path: str | os.PathLike[str] | None, settings: Mapping[str, Any] | None
 ) -> Installation:
     """Find the plugins and settings of a graph: of a file, of settings, or else in memory.
 
@@ -32,9 +31,13 @@ def build_installation(
     if settings is os.environ:
         return load_installation(None, os.environ, given=named)
     given = _join(settings or {}, named)
-    return load_installation(
-        None, {}, given={name: _render(value) for name, value in given.items()}
-    )
+    return _load(tuple((name, _render(name, value)) for name, value in given.items()))
+
+
+@lru_cache(maxsize=8)
+def _load(given: tuple[tuple[str, str], ...]) -> Installation:
+    """Load an installation. PERF: 15 ms for looking at the entry points of all packages."""
+    return load_installation(None, {}, given=dict(given))
 
 
 def _name_storage(path: str) -> dict[str, str]:
@@ -49,7 +52,7 @@ def _name_storage(path: str) -> dict[str, str]:
     return {_PROVIDER: "sqlite", _DIRECTORY: str(file.parent.absolute()), _GRAPH: file.stem}
 
 
-def _join(given: Mapping[str, SettingValue], named: Mapping[str, str]) -> dict[str, SettingValue]:
+def _join(given: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:
     folded = {name.casefold(): name for name in given}
     for name in named:
         if name.casefold() in folded:
@@ -60,5 +63,10 @@ def _join(given: Mapping[str, SettingValue], named: Mapping[str, str]) -> dict[s
     return {**given, **named}
 
 
-def _render(value: SettingValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def _render(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"The setting {name} cannot be {value!r}: {error}.") from error

@@ -1,0 +1,45 @@
+"""The two forms of the library have the same operations, and type checkers see what is exported."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import twinframe
+from twinframe.library.asynchronous import AsyncLocalGraph, open_async
+from twinframe.library.graph import LocalGraph
+
+PAGES = {"iterate_pages"}  # what `iterate` of the waiting form calls
+OF_ONE_FORM = {"close", "is_closed"}
+
+
+def list_names(kind: type) -> set[str]:
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+def test_both_forms_have_the_same_operations_with_the_same_words() -> None:
+    names = list_names(AsyncLocalGraph) - PAGES
+    assert list_names(LocalGraph) - OF_ONE_FORM == names
+    for name in names:
+        waiting, awaiting = getattr(LocalGraph, name), getattr(AsyncLocalGraph, name)
+        assert inspect.getdoc(waiting) == inspect.getdoc(awaiting), name
+        expected = inspect.signature(awaiting)
+        if name == "iterate":
+            expected = expected.replace(return_annotation="Iterator[Document]")
+        assert inspect.signature(waiting) == expected, name
+    opening = (inspect.signature(one).parameters for one in (twinframe.open, open_async))
+    assert next(opening) == next(opening)
+
+
+def test_what_type_checkers_see_is_what_the_package_has() -> None:
+    tree = ast.parse(Path(twinframe.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    declared = {
+        alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("twinframe")
+        for alias in node.names
+    }
+    assert declared == set(twinframe._LIBRARY)  # type: ignore[attr-defined]  # not for users
+    assert declared < set(dir(twinframe))
+    assert {getattr(twinframe, name).__name__ for name in declared} == declared
