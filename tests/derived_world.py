@@ -144,12 +144,12 @@ class StoppingRunner:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._runner, name)
 
-    async def write(self, function: WriteFunction[T]) -> T:
+    async def write(self, function: WriteFunction[T], *, alone: bool = False) -> T:
         """Stop before the last half write, or after it."""
         self.left -= 0.5
         if self.left <= 0:
             raise Stopped
-        result = await self._runner.write(function)
+        result = await self._runner.write(function, alone=alone)
         self.left -= 0.5
         if self.left <= 0:
             raise Stopped

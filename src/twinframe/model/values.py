@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+from urllib.parse import quote
 
 from twinframe.model.temporal.durations import Duration
 from twinframe.model.temporal.instants import Date, DateTime, LocalDateTime, LocalTime, Time
@@ -34,6 +35,11 @@ class Relationship:
     target: str = field(compare=False)
     type: str = field(compare=False)
     document: Mapping[str, JsonValue] = field(compare=False)
+
+    @property
+    def element_id(self) -> str:
+        """`source/id`, each part percent-encoded: ids are unique for a source only."""
+        return f"{quote(self.source, safe='')}/{quote(self.id, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)

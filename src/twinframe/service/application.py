@@ -24,7 +24,7 @@ from twinframe.http.sites import SiteServer
 from twinframe.service.access import build_access, build_rates
 from twinframe.service.assistants import build_hosted_service, build_service, list_resources
 from twinframe.service.endpoints import build_endpoints
-from twinframe.service.features import CONTROL, HOSTING, INGESTION, load_part
+from twinframe.service.features import BOLT, CONTROL, HOSTING, INGESTION, load_part
 from twinframe.service.instruments import InstrumentService
 from twinframe.service.job_process import JobProcess
 from twinframe.service.logs import LogService, configure_logging
@@ -36,6 +36,7 @@ from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
 
 if TYPE_CHECKING:
+    from twinframe.bolt.server import BoltServer
     from twinframe.control.hosting.service import HostingService
     from twinframe.service.control import MountedControlService
 
@@ -122,15 +123,19 @@ def _build(
     hosted_assistants = None
     if hosting is not None and mcp is not None:
         hosted_assistants = build_hosted_service(hosting, settings, mcp, relay, rates)
+    bolt: BoltServer | None = None
+    if settings.bolt.enabled and routes is ROUTES:
+        build_bolt = load_part(BOLT).build_server
+        bolt = build_bolt(graph, settings, gate, rates, memory, instruments, hosting)
     if told is not None and assistants is not None:
         told.watch(assistants.endpoint)
     beside = [one for one in (assistants, control, hosting) if one is not None]
-    hosted = [] if hosted_assistants is None else [hosted_assistants]
+    more = [one for one in (hosted_assistants, bolt) if one is not None]
     access_services = [] if access is None else [access]
     exchanges: list[RateExchange] = []
     if rates is not None and store.store.traits.distributed:
         exchanges = [RateExchange(store.runner, rates.buckets)]
-    services = [LogService(), instruments, store, *exchanges, *access_services, *beside, *hosted]
+    services = [LogService(), instruments, store, *exchanges, *access_services, *beside, *more]
     # NOTE: consulted last: a host name of a hosted graph has no sites.
     sites: list[Mounted] = [SiteServer(build_sites(installation))] if routes is ROUTES else []
     resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
@@ -155,6 +160,8 @@ def _build(
     )
     instruments.attach(guard)
     guard.on_drain(graph.event_streams.end)
+    if bolt is not None:
+        guard.on_drain(bolt.begin_drain)
     if hosting is not None:
         hosting.endpoint.watch_drain(lambda: guard.draining)
         guard.on_drain(hosting.graphs.end_streams)

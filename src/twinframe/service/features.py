@@ -12,6 +12,7 @@ from typing import Final
 
 from twinframe.settings import Settings
 
+BOLT: Final = "twinframe.service.bolt"
 CONTROL: Final = "twinframe.service.control"
 HOSTING: Final = "twinframe.control.hosting.service"
 INGESTION: Final = "twinframe.service.ingestion"
@@ -25,6 +26,8 @@ def load_features(settings: Settings) -> None:
     """
     if settings.authentication.asks and settings.authentication.takes_tokens:
         load_part(TOKENS)
+    if settings.bolt.enabled:
+        load_part(BOLT)
     if settings.control.enabled:
         load_part(CONTROL)
     if settings.hosting.enabled:

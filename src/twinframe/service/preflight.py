@@ -55,6 +55,7 @@ def find_refusals(
         lambda: check_access(settings),
         lambda: check_base_path(settings.server.base_path),
         lambda: check_tls(settings.server.tls),
+        lambda: _check_bolt(settings),
         lambda: check_store(installation),
         lambda: _check_hosting(installation),
         installation.build_permission_provider,
@@ -69,6 +70,23 @@ def find_refusals(
         checks.append(lambda: control.check_control(settings))
         checks.append(lambda: control.check_control_store(installation, settings.server.workers))
     yield from _list_failures(checks)
+
+
+def _check_bolt(settings: Settings) -> None:
+    """Refuse a Bolt server that cannot start, or is open to all. Raises `SettingsError`."""
+    bolt, authentication = settings.bolt, settings.authentication
+    if not bolt.enabled:
+        return
+    check_tls(bolt.tls, "Bolt")
+    is_open = not (authentication.asks or authentication.allow_anonymous)
+    if is_open and not bolt.bind.startswith(LOOPBACK_BINDS):
+        raise SettingsError(
+            f"Bolt__Bind={bolt.bind} is reachable from other machines and nobody is asked for "
+            "credentials. Set Authentication__Enabled=true; or, if something in front asks for "
+            "them, Authentication__AllowAnonymous=true."
+        )
+    if bolt.bind == settings.server.bind:
+        raise SettingsError(f"Bolt__Bind={bolt.bind} is the address of Server__Bind. Set another.")
 
 
 def _check_hosting(installation: Installation) -> None:

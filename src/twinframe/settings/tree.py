@@ -14,6 +14,7 @@ from twinframe.settings.access import (
     TokenServerSettings,
 )
 from twinframe.settings.billing import BillingSettings
+from twinframe.settings.bolt import BoltSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.derivations import DerivationsSettings
 from twinframe.settings.events import EventsSettings
@@ -314,6 +315,11 @@ class StorageSettings(Section):
     query_queue: Count = Field(
         default=256, description="Queries that may wait in a worker; more is 503."
     )
+    held_reads: Annotated[int, Field(ge=1, le=256)] = Field(
+        default=16,
+        description="Explicit transactions over Bolt that read a graph in a worker at once, each "
+        "in one snapshot; one more waits.",
+    )
     write_queue: Count = Field(
         default=4096, description="Writes that may wait in a worker; more is 503."
     )
@@ -472,6 +478,7 @@ class Settings(Section):
     authentication: AuthenticationSettings = AuthenticationSettings()
     authorization: AuthorizationSettings = AuthorizationSettings()
     mcp: McpSettings = McpSettings()
+    bolt: BoltSettings = BoltSettings()
     token_server: TokenServerSettings = TokenServerSettings()
     control: ControlSettings = ControlSettings()
     hosting: HostingSettings = HostingSettings()

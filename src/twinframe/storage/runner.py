@@ -83,6 +83,9 @@ class StoreRunner:
                 niced=False,
                 newest_too=True,
             )
+        self._held = ReadThreads(
+            store, name="held", count=settings.held_reads, limit=_MOST_WAITING, niced=False
+        )
         self._large = ReadThreads(
             store, name="large", count=1, limit=_MOST_WAITING, niced=True, ahead=_LARGE_AHEAD
         )
@@ -147,15 +150,15 @@ class StoreRunner:
             pass
         return None
 
-    async def write(self, function: WriteFunction[T]) -> T:
+    async def write(self, function: WriteFunction[T], *, alone: bool = False) -> T:
         """Run `function` in the next batch; returns when it is committed.
 
-        Raises `StorageBusy` when the queue is full or the function did not start within
-        `write_wait`; then it never will. A cancelled caller withdraws a function that has not
-        started.
+        With `alone` no other is in its batch. Raises `StorageBusy` when the queue is full or the
+        function did not start within `write_wait`; then it never will. A cancelled caller withdraws
+        a function that has not started.
         """
         try:
-            result = await self._writes.run(function)
+            result = await self._writes.run(function, alone=alone)
         except StorageFull:
             self._full_at = monotonic()
             raise
@@ -190,6 +193,17 @@ class StoreRunner:
         """Let the store find out how much there is, after much was written."""
         await asyncio.to_thread(self._store.refresh_statistics)
 
+    async def hold(
+        self,
+        read: Callable[[GraphSession], T],
+        timeout: float,  # noqa: ASYNC109  (interrupts the statement, not the await)
+    ) -> T:
+        """Like `scan`, for a `read` that mostly waits: it keeps its one snapshot meanwhile.
+
+        It has a thread of its own, of `Storage__HeldReads` of them.
+        """
+        return await self._held.run(read, timeout)
+
     def listen(self, wake: Callable[[], None]) -> bool:
         """Let `wake` be called on the event loop at writes of other processes; see `Notices`."""
         if self._closed:
@@ -209,7 +223,7 @@ class StoreRunner:
     @property
     def is_idle(self) -> bool:
         """Return whether no work is running, including background work."""
-        pools = (self._writes, self._scans, self._pool, self._large)
+        pools = (self._writes, self._scans, self._pool, self._large, self._held)
         return all(pool is None or pool.is_idle for pool in pools)
 
     def read_levels(self) -> Mapping[Level, float]:
@@ -231,6 +245,7 @@ class StoreRunner:
         await self._writes.close()
         await self._scans.close()
         await self._large.close()
+        await self._held.close()
         if self._pool is not None:
             await self._pool.close()
         self._close_inline()

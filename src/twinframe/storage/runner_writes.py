@@ -36,14 +36,20 @@ class PendingWrite(Generic[X]):
     `commit` is its batch, if there are instruments.
     """
 
-    __slots__ = ("_claim", "_started", "commit", "deadline", "function", "future")
+    __slots__ = ("_claim", "_started", "alone", "commit", "deadline", "function", "future")
 
     def __init__(
-        self, function: Callable[[X], object], future: asyncio.Future[object], deadline: float
+        self,
+        function: Callable[[X], object],
+        future: asyncio.Future[object],
+        deadline: float,
+        *,
+        alone: bool = False,
     ) -> None:
         self.function = function
         self.future = future
         self.deadline = deadline
+        self.alone = alone
         self.commit: Commit | None = None
         # PERF: the one that pops the item has it; a list's pop is atomic, a lock would cost more.
         self._claim: list[None] = [None]
@@ -126,6 +132,7 @@ class WriteThread(Generic[X]):
         self._wait = wait
         self._key = key
         self._queue: SimpleQueue[PendingWrite[X] | None] = SimpleQueue()
+        self._next: PendingWrite[X] | None = None
         self._accepted: deque[PendingWrite[X]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -133,15 +140,18 @@ class WriteThread(Generic[X]):
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
-    async def run(self, function: Callable[[X], T]) -> T:
-        """Queue `function`; return its result once it is committed."""
+    async def run(self, function: Callable[[X], T], *, alone: bool = False) -> T:
+        """Queue `function`; return its result once it is committed.
+
+        With `alone` it is a batch of its own: it may wait, and others need not wait with it.
+        """
         loop = self._loop or self._start()
         if self._closed:
             raise StorageBusy("The service is stopping and takes no more writes.")
         if len(self._accepted) >= self._limit:
             raise StorageBusy(f"{self._limit} writes wait already ({self._key}); try again.")
         future: asyncio.Future[object] = loop.create_future()
-        pending = PendingWrite(function, future, loop.time() + self._wait)
+        pending = PendingWrite(function, future, loop.time() + self._wait, alone=alone)
         self._accepted.append(pending)
         self._queue.put(pending)
         if self._timer is None:
@@ -226,10 +236,14 @@ class WriteThread(Generic[X]):
     def _collect(self) -> tuple[list[PendingWrite[X]], bool]:
         """Return the waiting functions, after waiting for a first; and whether more may come."""
         batch: list[PendingWrite[X]] = []
-        pending = self._queue.get()
+        pending = self._next or self._queue.get()
+        self._next = None
         while pending is not None:
+            if pending.alone and batch:
+                self._next = pending
+                return batch, True
             batch.append(pending)
-            if len(batch) == self._largest:
+            if pending.alone or len(batch) == self._largest:
                 return batch, True
             try:
                 pending = self._queue.get_nowait()

@@ -55,8 +55,9 @@ class InlineRunner:
         """Ask the store at once."""
         self._store.refresh_statistics()
 
-    async def write(self, function: WriteFunction[T]) -> T:
+    async def write(self, function: WriteFunction[T], *, alone: bool = False) -> T:
         """Run as a batch of one."""
+        del alone
         (outcome,) = self._store.write([function])
         if outcome.error is not None:
             raise outcome.error
@@ -70,6 +71,14 @@ class InlineRunner:
         """Run in one snapshot."""
         with self._open() as session, session.snapshot(time.monotonic() + timeout):
             return function(session)
+
+    async def hold(
+        self,
+        read: Callable[[GraphSession], T],
+        timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
+    ) -> T:
+        """Run in one snapshot."""
+        return await self.scan(read, timeout)
 
     async def scan_early(
         self,

@@ -178,12 +178,12 @@ class QuotaRunner(StoreRunner):
         super().__init__(store, settings, instruments)
         self._quotas = quotas
 
-    async def write(self, function: WriteFunction[T]) -> T:
+    async def write(self, function: WriteFunction[T], *, alone: bool = False) -> T:
         """Run `background_tasks` in the next batch; `QuotaExceeded` undoes it alone, unless it is
         the service's own.
         """
         bound = function if isinstance(function, ServiceWrite) else self._quotas.bind(function)
-        return await super().write(bound)
+        return await super().write(bound, alone=alone)
 
 
 def parse_limits(settings: HostedSettings) -> tuple[Sku, Sequence[QuotaLimit]]:

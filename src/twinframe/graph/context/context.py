@@ -35,8 +35,18 @@ class GraphRunner(Protocol):
         None: it did not end; a `scan` of the same gives the result or the error.
         """
 
-    async def write(self, function: WriteFunction[T]) -> T:
-        """Run one write function; return when its change is as durable as the store promises."""
+    async def write(self, function: WriteFunction[T], *, alone: bool = False) -> T:
+        """Run one write function; return when its change is as durable as the store promises.
+
+        With `alone` it is committed by itself: it may wait, and others need not wait with it.
+        """
+
+    async def hold(
+        self,
+        read: Callable[[GraphSession], T],
+        timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
+    ) -> T:
+        """Like `scan`, for a function that mostly waits, and reads one snapshot meanwhile."""
 
     async def refresh_statistics(self) -> None:
         """Let the store find out how much there is, after much was written."""
@@ -137,7 +147,7 @@ class GraphContext:
     write_clock: WriteClock = field(default_factory=partial(WriteClock, read_clock))
     _signer: TokenSigner | None = None
 
-    async def write(self, function: WriteFunction[T]) -> T:
+    async def write(self, function: WriteFunction[T], *, alone: bool = False) -> T:
         """Run a write function, which may ask `write_clock` for its time, and commit it."""
         write_clock = self.write_clock
         mark = 0
@@ -154,7 +164,7 @@ class GraphContext:
             return result
 
         is_own = isinstance(function, ServiceWrite)
-        result = await self.runner.write(ServiceWrite(marked) if is_own else marked)
+        result = await self.runner.write(ServiceWrite(marked) if is_own else marked, alone=alone)
         write_clock.confirm(mark)
         return result
 

@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 from twinframe.errors import (
     InvalidArgument,
@@ -29,12 +29,19 @@ from twinframe.errors import (
 )
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelCache
-from twinframe.graph.context.paging import Continuation, PageSizes, TokenSigner
+from twinframe.graph.context.paging import PageSizes, TokenSigner
 from twinframe.graph.history.history import Asked, History, check_asked
 from twinframe.graph.history.past import PastSession
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.graph.queries.past_values import QueryPast
 from twinframe.graph.queries.plans import Found, Plan, QueryPlans
+from twinframe.graph.queries.positions import (
+    OPERATION,
+    Position,
+    State,
+    parse_position,
+    render_token,
+)
 from twinframe.graph.queries.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
 from twinframe.graph.queries.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.queries.states import PastStates
@@ -44,11 +51,11 @@ from twinframe.model.values import JsonValue, Value
 from twinframe.query.engine import CannotRun, JsonRow, QueryEngine
 from twinframe.query.evaluate.constants import evaluate_briefly
 from twinframe.query.evaluate.limits import Limits, Meter
+from twinframe.query.evaluate.run import Row
 from twinframe.query.language import AsOf, split_as_of
 from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.storage.base import GraphSession
 
-_OPERATION: Final = "query"
 _ROWS_A_UNIT: Final = 100
 _BYTES_A_UNIT: Final = 64 * 1024
 _STORE_STEPS_A_UNIT: Final = 50_000
@@ -76,45 +83,27 @@ class QueryPage(NamedTuple):
     continuation_token: str | None
     charge: float
     warnings: tuple[QueryWarning, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
-class _State(NamedTuple):
-    """The position of an earlier state, and the words in which it was asked for."""
+class RowForm(Protocol):
+    """A form of rows other than JSON, for a transport that has one."""
 
-    position: int
-    asked: str
+    def render_rows(self, rows: Iterator[Row]) -> Iterator[bytes]:
+        """Yield each row as bytes without a line break, of which the first is none of `.!`."""
 
 
-# PERF: the following three are not frozen, since each query makes one of each and setting a field
+# PERF: the following two are not frozen, since each query makes one of each and setting a field
 # of a frozen object takes 50 ns more. They are never changed.
-@dataclass(slots=True)
-class _Position:
-    """A query and where its next page starts.
-
-    After the key `after`, or in the stored `result` (name and offset), else at its first row. The
-    `state` is None for the present one.
-    """
-
-    text: str
-    parameters: Mapping[str, JsonValue]
-    after: int | str | None = None
-    result: tuple[str, int] | None = None
-    state: _State | None = None
-
-    @property
-    def values(self) -> Mapping[str, Value]:
-        """The parameters as values of the query."""
-        return self.parameters  # type: ignore[return-value]  # as in `_build_values`
-
-
 @dataclass(slots=True)
 class _Answer:
     """Rows of a page, where the next one starts (None: nowhere), and the work in units."""
 
     rows: tuple[bytes, ...]
-    following: _Position | None
+    following: Position | None
     work: float
     warnings: tuple[QueryWarning, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 _LATER: Final = _Answer((), None, 0.0)
@@ -132,16 +121,17 @@ class _Request:
     """The request for a page of `size` rows, of at most `bytes` but for the first one.
 
     `values` are those with which one of the `plans` runs. `watch` is None where there are no
-    instruments.
+    instruments, `form` where rows are JSON.
     """
 
-    position: _Position
+    position: Position
     values: Mapping[str, Value]
     size: int
     bytes: int
     limits: Limits
     plans: QueryPlans
     watch: QueryWatch | None = None
+    form: RowForm | None = None
 
 
 class Queries:
@@ -183,12 +173,17 @@ class Queries:
         )
 
     def run_at_once(
-        self, text: str, parameters: Mapping[str, JsonValue], page_size: int | None = None
+        self,
+        text: str,
+        parameters: Mapping[str, JsonValue],
+        page_size: int | None = None,
+        form: RowForm | None = None,
     ) -> QueryPage | None:
         """Return the first page, without waiting, of a query that was recently short.
 
-        None says nothing: `run` it, which raises the errors. PERF: the whole of a short query is
-        here, without a coroutine and without a watch for a client that leaves.
+        None says nothing: `run` it, which raises the errors. Rows are JSON, or in the `form`.
+        PERF: the whole of a short query is here, without a coroutine and without a watch for a
+        client that leaves.
         """
         signer, values = self._context.signer, _build_values(parameters)
         if signer is None or not is_small(text, values):
@@ -198,9 +193,9 @@ class Queries:
             return None
         started = time.perf_counter()
         size = self._sizes.build(page_size)
-        position, plan = _Position(text, parameters), found.plan
+        position, plan = Position(text, parameters), found.plan
         request = _Request(
-            position, found.values, size, self._sizes.bytes, _SHORT_LIMITS, self._plans
+            position, found.values, size, self._sizes.bytes, _SHORT_LIMITS, self._plans, None, form
         )
         answer = self._run_short(request, plan)
         if answer is None:
@@ -220,26 +215,61 @@ class Queries:
         continuation_token: str | None = None,
         page_size: int | None = None,
         as_of: Asked | None = None,
+        form: RowForm | None = None,
     ) -> QueryPage:
         """Return one page of rows; a token suffices to continue, a text with it must match.
 
         `as_of` names the state to read, as the clause AS OF of a text does; None is the present.
+        Rows are JSON, or in the `form`; following pages have the form of the first.
 
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
         `LimitExceeded`, `HistoryNotKept`, `Unsupported`.
         """
         given = parameters or {}
+        asked = text, given, continuation_token, page_size, as_of, form
         if self._instruments is None:
-            return await self._run_page(text, given, continuation_token, page_size, as_of)
+            return await self._run_page(*asked)
         watch = QueryWatch(text or "")
         try:
-            page = await self._run_page(text, given, continuation_token, page_size, as_of, watch)
+            page = await self._run_page(*asked, watch)
         except TwinframeError as error:
             if watch.read_seconds() >= self._instruments.least_query:
                 self._instruments.note_query(watch.build_run(error=error.code))
             raise
         self._note(watch, page)
         return page
+
+    async def prepare_in(
+        self,
+        text: str,
+        parameters: Mapping[str, JsonValue],
+        page_size: int | None,
+        form: RowForm,
+    ) -> Callable[[GraphSession, Callable[[QueryPage], None]], QueryPage]:
+        """Return a function that runs a query in a session of the caller, in its state.
+
+        It returns the first page, or passes it to its second argument and then writes the rows
+        after it to a file, for `run` with the token. Errors: those of `run`, also of the function.
+        """
+        signer = await self._context.read_signer()
+        text, clause = split_as_of(text, parameters, self._plans.options)
+        if clause is not None:
+            raise InvalidArgument(
+                "A transaction shows one state of the graph. Run a query AS OF another outside."
+            )
+        position, size = self._start(signer, text, parameters, None, page_size)
+        timeout = self._context.settings.query.timeout
+
+        def run(session: GraphSession, publish: Callable[[QueryPage], None]) -> QueryPage:
+            request = self._build_request(position, size, None, form)
+
+            def pass_on(answer: _Answer) -> None:
+                publish(_build_page(answer, signer, size))
+
+            with session.snapshot(time.monotonic() + timeout):
+                return _build_page(self._take(session, request, None, pass_on), signer, size)
+
+        return run
 
     def _note(self, watch: QueryWatch, page: QueryPage) -> None:
         found = self._instruments
@@ -258,6 +288,7 @@ class Queries:
         continuation_token: str | None,
         page_size: int | None,
         as_of: Asked | None,
+        form: RowForm | None,
         watch: QueryWatch | None = None,
     ) -> QueryPage:
         signer = await self._context.read_signer()
@@ -270,7 +301,7 @@ class Queries:
         if watch is not None:
             watch.text = position.text
         if position.result is None:
-            answer = await self._run(position, size, watch)
+            answer = await self._run(position, size, watch, form)
         else:
             answer = await self._read_kept(position, *position.result, size)
         return _build_page(answer, signer, size)
@@ -282,13 +313,13 @@ class Queries:
         parameters: Mapping[str, JsonValue],
         token: str | None,
         page_size: int | None,
-    ) -> tuple[_Position, int]:
+    ) -> tuple[Position, int]:
         if token is None:
             if text is None:
                 raise InvalidArgument("A query needs its text, or the continuation token of one.")
-            return _Position(text, parameters), self._sizes.build(page_size)
-        carried = signer.parse(_OPERATION, None, token)
-        position = _parse_position(carried.state)
+            return Position(text, parameters), self._sizes.build(page_size)
+        carried = signer.parse(OPERATION, None, token)
+        position = parse_position(carried.state)
         if (text is not None and text != position.text) or (
             parameters and parameters != position.parameters
         ):
@@ -299,7 +330,7 @@ class Queries:
         return position, self._sizes.build(page_size, carried.size)
 
     async def _find_state(
-        self, position: _Position, clause: AsOf | None, as_of: Asked | None, token: str | None
+        self, position: Position, clause: AsOf | None, as_of: Asked | None, token: str | None
     ) -> None:
         """Set the state of a first page; raise an error if a later one is of another state."""
         if clause is not None and as_of is not None:
@@ -310,7 +341,7 @@ class Queries:
         if token is None:
             named = as_of if clause is None else _evaluate(clause, position.values)
             found = await self._history.find_position(check_asked(named))
-            position.state = _State(found, asked)
+            position.state = State(found, asked)
         elif position.state is None or position.state.asked != asked:
             raise InvalidContinuationToken(
                 "The continuation token belongs to a query of another state. Send it with the asOf "
@@ -319,7 +350,7 @@ class Queries:
 
     # --- pages of a result that is kept -------------------------------------------------------
 
-    async def _read_kept(self, position: _Position, name: str, offset: int, size: int) -> _Answer:
+    async def _read_kept(self, position: Position, name: str, offset: int, size: int) -> _Answer:
         """Return a page of a result that was, or still is being, written to a file."""
         deadline = time.monotonic() + self._context.settings.query.timeout
         read = partial(self._spool.read, name, offset, size, self._sizes.bytes)
@@ -335,16 +366,15 @@ class Queries:
     # --- running ------------------------------------------------------------------------------
 
     async def _run(
-        self, position: _Position, size: int, watch: QueryWatch | None = None
+        self,
+        position: Position,
+        size: int,
+        watch: QueryWatch | None,
+        form: RowForm | None,
     ) -> _Answer:
-        settings = self._context.settings.query
-        deadline = time.monotonic() + settings.timeout
-        memory = self._context.memory
-        limits = Limits(
-            settings.max_rows, deadline, settings.max_hops, Meter(), settings.max_bytes, memory
-        )
+        timeout = self._context.settings.query.timeout
         text, values = position.text, position.values
-        request = _Request(position, values, size, self._sizes.bytes, limits, self._plans, watch)
+        request = self._build_request(position, size, watch, form)
         state = position.state
         if state is not None:
             answer = self._run_short_past(request, state)
@@ -355,7 +385,7 @@ class Queries:
                 read = partial(self._take, request=request, found=None, publish=publish)
                 return self._history.show(state.position, read)(session)
 
-            return await self._context.runner.scan_early(take_past, settings.timeout)
+            return await self._context.runner.scan_early(take_past, timeout)
         found = self._plans.find(text, values) if is_small(text, values) else None
         if found is not None and found.plan.is_short and self._tries_short:
             request.values = found.values
@@ -366,11 +396,22 @@ class Queries:
         def take(session: GraphSession, publish: _Publish) -> _Answer:
             return self._take(session, request, found, publish)
 
-        return await self._context.runner.scan_early(take, settings.timeout)
+        return await self._context.runner.scan_early(take, timeout)
+
+    def _build_request(
+        self, position: Position, size: int, watch: QueryWatch | None, form: RowForm | None
+    ) -> _Request:
+        settings, memory = self._context.settings.query, self._context.memory
+        deadline = time.monotonic() + settings.timeout
+        limits = Limits(
+            settings.max_rows, deadline, settings.max_hops, Meter(), settings.max_bytes, memory
+        )
+        values, most = position.values, self._sizes.bytes
+        return _Request(position, values, size, most, limits, self._plans, watch, form)
 
     # --- on the event loop, when it is short --------------------------------------------------
 
-    def _run_short_past(self, request: _Request, state: _State) -> _Answer | None:
+    def _run_short_past(self, request: _Request, state: State) -> _Answer | None:
         """Return the page at once if there is a copy of the state, as `_run_short` does."""
         text, values = request.position.text, request.values
         found = self._state_plans.find(text, values) if is_small(text, values) else None
@@ -506,6 +547,8 @@ class Queries:
         """Return the page with the position where the rows after it will be."""
         writer = self._spool.open_writer()
         following = replace(request.position, result=(writer.name, 0))
+        if request.form is not None:
+            following.parameters = {}  # its token need not repeat them, and they may be no JSON
         return replace(answer, following=following), writer
 
     def _write_down(
@@ -537,8 +580,9 @@ class Queries:
 def _build_page(answer: _Answer, signer: TokenSigner, size: int) -> QueryPage:
     token = None
     if answer.following is not None:
-        token = _render_token(signer, answer.following, size)
-    return QueryPage(answer.rows, token, round(1 + answer.work, 2), answer.warnings)
+        token = render_token(signer, answer.following, size)
+    charge = round(1 + answer.work, 2)
+    return QueryPage(answer.rows, token, charge, answer.warnings, answer.columns)
 
 
 def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer | None:
@@ -552,7 +596,7 @@ def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer
         return None
     # PERF: most have one row, which fits.
     count = len(rows) if len(rows) <= 1 else _count_fitting(rows, request)
-    if len(rows) > count and not plan.execution.resumable:
+    if len(rows) > count and not _is_keyed(request, plan):
         return None
     return _build_answer(session, request, plan, rows, count)
 
@@ -595,6 +639,9 @@ def _run_plan(
         raise InvalidContinuationToken(
             "The rows of this query have no key to go on behind. Run the query again."
         )
+    if request.form is not None:
+        found = execution.run_rows(session, request.values, request.limits)
+        return zip(request.form.render_rows(islice(found, limit)), repeat(None))
     return execution.run_json(
         session, request.values, request.limits, after=position.after, limit=limit
     )
@@ -602,7 +649,7 @@ def _run_plan(
 
 def _is_keyed(request: _Request, plan: Plan) -> bool:
     """Return whether the next page continues behind a key: not that of a state that may pass."""
-    return plan.execution.resumable and request.position.state is None
+    return plan.execution.resumable and request.position.state is None and request.form is None
 
 
 def _build_answer(
@@ -625,7 +672,7 @@ def _build_answer(
     warnings = plan.warnings if position.after is None else ()
     # PERF: all of the cost is computed here, while the rows are in the processor's cache.
     work = _measure_rows(given) + _measure_steps(session, request.limits)
-    return _Answer(given, following, work, warnings)
+    return _Answer(given, following, work, warnings, plan.execution.query.columns)
 
 
 def _build_values(parameters: Mapping[str, JsonValue]) -> Mapping[str, Value]:
@@ -641,21 +688,6 @@ def _evaluate(clause: AsOf, values: Mapping[str, Value]) -> Value:
         raise clause.source.locate(error) from error
     except LookupError as error:
         raise InvalidArgument("The moment of AS OF cannot be read from the graph.") from error
-
-
-def _render_token(signer: TokenSigner, position: _Position, size: int) -> str:
-    result: JsonValue = None if position.result is None else [*position.result]
-    state: list[JsonValue] = [position.text, dict(position.parameters), position.after, result]
-    if position.state is not None:
-        state.append([*position.state])
-    return signer.render(_OPERATION, None, Continuation(state, size))
-
-
-def _parse_position(state: JsonValue) -> _Position:
-    # Only signed state comes this far.
-    text, parameters, after, result, *past = cast("list[Any]", state)
-    kept = None if result is None else (result[0], result[1])
-    return _Position(text, parameters, after, kept, _State(*past[0]) if past else None)
 
 
 def _measure_rows(rows: Sequence[bytes]) -> float:

@@ -97,7 +97,8 @@ class SpoolWriter:
         if error is None:
             self._file.write(_END)
         else:
-            self._file.write(_ERROR + orjson.dumps([error.code, error.public]) + b"\n")
+            kind = error.kind if isinstance(error, QueryInvalid) else ""
+            self._file.write(_ERROR + orjson.dumps([error.code, error.public, kind]) + b"\n")
 
     def __enter__(self) -> Self:
         """Return the writer itself."""
@@ -260,7 +261,9 @@ def _build_page(
 
 
 def _parse_error(line: bytes) -> TwinframeError:
-    code, message = orjson.loads(line[1:])
+    code, message, *kind = orjson.loads(line[1:])
+    if code == QueryInvalid.code and kind:
+        return QueryInvalid(message, kind=kind[0])
     for known in _KEPT_ERRORS:
         if known.code == code:
             return known(message)

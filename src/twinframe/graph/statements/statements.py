@@ -6,11 +6,12 @@ Permissions are checked by the transport, which knows the caller: `Prepared.need
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.graph.context.context import GraphContext
@@ -39,7 +40,12 @@ from twinframe.query.writing.run import (
 from twinframe.query.writing.steps import CallStatement, Effect, Read, Statement, Step
 from twinframe.storage.base import GraphSession, GraphTransaction
 
+T = TypeVar("T")
+
 _BATCH: Final = 1000
+_WORDS: Final = re.compile(r"\b(?:CREATE|MERGE|SET|REMOVE|DELETE|CALL)\b", re.IGNORECASE)
+_QUERY: Final = re.compile(r"\s*(?:SELECT|PROFILE|AS\s+OF)\b", re.IGNORECASE)
+_LOOK_SECONDS: Final = 0.1
 _TEXT: Final = 4
 """How many times as many words as a query a statement may have: its clauses are steps in a row, not
 parts of one plan.
@@ -59,6 +65,14 @@ PERMISSIONS: Final[Mapping[Effect, str]] = {
 """The permission for each thing that a statement may do: that of the single request."""
 WRITE: Final = "query/write"
 """The permission for statements that write, besides those for what they write."""
+
+
+def may_be_statement(text: str) -> bool:
+    """Return whether a text may write or call procedures; `Queries` runs all others.
+
+    PERF: each such text has one of these words; a parser takes a hundred times as long to say so.
+    """
+    return _WORDS.search(text) is not None and _QUERY.match(text) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,11 @@ class Prepared:
         """The permissions for what its text does, in a fixed order."""
         found = [name for effect, name in PERMISSIONS.items() if effect in self.statement.effects]
         return (WRITE, *found) if self.writes else tuple(found)
+
+    @property
+    def is_query(self) -> bool:
+        """Whether `Queries` can run it, which gives pages."""
+        return self.statement.is_query
 
     @property
     def in_transactions(self) -> bool:
@@ -168,7 +187,8 @@ class Statements:
         try:
             if not prepared.writes:
                 timeout = context.settings.query.timeout
-                return await context.runner.scan(partial(self._read, prepared, context), timeout)
+                read = partial(self.read, prepared, context=context)
+                return await context.runner.scan(read, timeout)
             result = await context.write(write)
         except _Rehearsed as rehearsed:
             return rehearsed.result
@@ -200,17 +220,56 @@ class Statements:
                 run.close()
             return _build_result(prepared, table.rows, run, limits, transaction)
 
-    def _read(
-        self, prepared: Prepared, context: GraphContext, session: GraphSession
+    def read(
+        self, prepared: Prepared, session: GraphSession, context: GraphContext | None = None
     ) -> StatementResult:
-        """Run a statement that calls procedures and writes nothing."""
-        limits = self._build_limits(context)
+        """Run a statement that writes nothing within a session of the caller."""
+        limits = self._build_limits(context or self._context)
         run = self._open_run(prepared, session, None, limits)
         try:
             table = _locate(prepared, lambda: run.run(prepared.statement))
         finally:
             run.close()
         return _build_result(prepared, table.rows, run, limits, session)
+
+    # --- transactions of a caller, of several statements
+
+    async def hold_session(self, read: Callable[[GraphSession], T], seconds: float) -> T:
+        """Run a function that may wait for a caller; its session shows one state meanwhile."""
+        return await self._context.runner.hold(read, seconds)
+
+    async def write(
+        self, function: Callable[[GraphTransaction, GraphContext], T], *, alone: bool = False
+    ) -> tuple[T, int]:
+        """Run a write function that calls `apply`, with the context it gets, and commit it.
+
+        Returns its result, and the position of its last change. With `alone` it may wait for a
+        caller: no other write of the graph runs meanwhile.
+        """
+        context = self._context.join_request()
+
+        def run(transaction: GraphTransaction) -> tuple[T, int]:
+            result = function(transaction, context)
+            return result, transaction.read_event_bounds()[1]
+
+        found = await context.write(run, alone=alone)
+        self._context.signal.set()
+        return found
+
+    async def read_position(self) -> int:
+        """Return the position of the last change of the graph."""
+        return await self._context.runner.read(lambda session: session.read_event_bounds()[1])
+
+    async def wait_for(self, position: int, seconds: float) -> bool:
+        """Wait until the graph has the change at a position; False if it has not come in time."""
+        end = time.monotonic() + seconds
+        while True:
+            count = self._context.signal.count
+            if await self.read_position() >= position:
+                return True
+            if time.monotonic() >= end:
+                return False
+            await self._context.wait(count, _LOOK_SECONDS)
 
     # --- CALL { ... } IN TRANSACTIONS
 

@@ -94,7 +94,7 @@ class _ObservingRunner(Generic[S]):
         self.scan = runner.scan
         self.scan_early = runner.scan_early
 
-    async def write(self, function: WriteFunction[T]) -> T:
+    async def write(self, function: WriteFunction[T], *, alone: bool = False) -> T:
         """Run the write function between two reads."""
 
         def observed(transaction: GraphTransaction) -> T:
@@ -107,6 +107,6 @@ class _ObservingRunner(Generic[S]):
             return result
 
         try:
-            return await self._runner.write(observed)
+            return await self._runner.write(observed, alone=alone)
         except _TakenBack as end:
             return cast("T", end.result)

@@ -170,10 +170,10 @@ def test_an_upload_is_judged_again_when_models_changed_meanwhile(empty: Any) -> 
     create(empty, build_interface(A))
 
     class Racing(InlineRunner):
-        async def write(self, work: WriteFunction[Any]) -> Any:
+        async def write(self, work: WriteFunction[Any], *, alone: bool = False) -> Any:
             self.write = super().write  # type: ignore[method-assign]
             await empty.graph.models.delete_model(A)
-            return await super().write(work)
+            return await super().write(work, alone=alone)
 
     graph = Graph(Racing(empty.store), empty.settings)
     with pytest.raises(ModelParsingFailed):
@@ -398,7 +398,7 @@ def test_models_of_a_work_that_was_taken_back_are_not_remembered(world: Any) -> 
     works: list[WriteFunction[Any]] = []
 
     class Collecting(InlineRunner):
-        async def write(self, work: WriteFunction[Any]) -> Any:
+        async def write(self, work: WriteFunction[Any], *, alone: bool = False) -> Any:
             works.append(work)
 
     def write_both(transaction: GraphTransaction) -> None:
@@ -425,7 +425,7 @@ def test_a_model_is_read_and_parsed_once(world: Any) -> None:
     reads: list[str] = []
 
     class Counting(InlineRunner):
-        async def write(self, work: WriteFunction[Any]) -> Any:
+        async def write(self, work: WriteFunction[Any], *, alone: bool = False) -> Any:
             def counted(transaction: Any) -> Any:
                 read = transaction.read_model
 

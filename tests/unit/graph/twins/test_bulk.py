@@ -57,10 +57,10 @@ class CountingRunner(InlineRunner):
         self.works = 0
         self._before = before
 
-    async def write(self, work: Any) -> Any:
+    async def write(self, work: Any, *, alone: bool = False) -> Any:
         self._before(self.works)
         self.works += 1
-        return await super().write(work)
+        return await super().write(work, alone=alone)
 
 
 def test_twins_are_put_with_their_components_and_tell_their_etags(world: Any) -> None:
@@ -247,14 +247,14 @@ class QuotaOfTwins(InlineRunner):
         super().__init__(store)
         self._most = most
 
-    async def write(self, work: Any) -> Any:
+    async def write(self, work: Any, *, alone: bool = False) -> Any:
         def bound(transaction: GraphTransaction) -> Any:
             result = work(transaction)
             if transaction.count_twins() > self._most:
                 raise QuotaExceeded("full", quota="twins", limit=self._most, used=self._most)
             return result
 
-        return await super().write(bound)
+        return await super().write(bound, alone=alone)
 
 
 def test_a_group_beyond_a_quota_is_stored_as_far_as_it_goes(world: Any) -> None:

@@ -6,8 +6,6 @@ with `$`, are only available by name.
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 from twinframe.errors import QueryInvalid
 from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.query.evaluate.failures import build_argument_type_error
@@ -53,16 +51,12 @@ def read_type(value: Value) -> Value:
 
 
 def build_element_id(value: Value) -> Value:
-    """Return a string that identifies the entity in its graph.
-
-    A node's is its `$dtId`. Relationship ids are unique for a source only, so theirs is
-    `source/relationship`, each part percent-encoded.
-    """
+    """Return a string that identifies the entity in its graph: a node's `$dtId`, for example."""
     match value:
         case Node():
             return value.id
         case Relationship():
-            return f"{quote(value.source, safe='')}/{quote(value.id, safe='')}"
+            return value.element_id
         case _:
             raise _refuse("elementId", value, "a Node or Relationship")
 
