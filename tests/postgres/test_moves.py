@@ -37,6 +37,7 @@ from twinframe.storage.base import (
     TwinRecord,
 )
 from twinframe.storage.points import Points
+from twinframe_points import walking
 from twinframe_points.settings import PointsSettings
 from twinframe_points.store import BlockPointStore
 from twinframe_storage_postgres.settings import PostgresSettings
@@ -342,6 +343,30 @@ def test_a_long_read_goes_on_in_what_the_graph_left_behind(graph: Graph) -> None
         session.close()
         move(graph, "b", "main")
         assert read_value(store) == 1
+
+
+@pytest.mark.parametrize("parts", [1, 3, 7])
+def test_points_are_walked_on_in_what_the_graph_left_behind(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, parts: int
+) -> None:
+    monkeypatch.setattr(walking, "_GROUP_SERIES", 1)  # each is read by itself
+    points = Points()
+    for number in range(9):
+        points.add(f"t{number % 3}", "v", build_time(number), number)
+    with graph.opened() as (store,):
+        shelf = open_shelf(store)
+        shelf.write(points)
+        walk = shelf.walk(1)
+        found = [*islice(walk, parts)]
+        move(graph, "main", "b")
+        later = open_shelf(store)
+        later.write(Points(["t1"], ["v"], [build_time(99)], [99]))
+        found += walk
+        values = [value for part in found for value in part.values]
+        assert values == [0, 3, 6, 1, 4, 7, 2, 5, 8]
+        assert len(later.read_points(("t1", "v"), 0, 2**62, 9)) == 4
+        shelf.close()
+        later.close()
 
 
 def test_a_move_that_was_given_up_cannot_be_finished_by_its_mover(graph: Graph) -> None:

@@ -61,8 +61,12 @@ class Tables(ABC):
         """Return whether they were created. Fast."""
 
     @abstractmethod
-    def reading(self) -> AbstractContextManager[TableSession]:
-        """See one state inside."""
+    def reading(self, *, long: bool = False) -> AbstractContextManager[TableSession]:
+        """See one state inside.
+
+        Raises `StorageMoved` where the graph is moved to another database meanwhile; what is `long`
+        goes on, as it cannot run again.
+        """
 
     @abstractmethod
     def writing(self, *, durable: bool = True) -> AbstractContextManager[TableSession]:

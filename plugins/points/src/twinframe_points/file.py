@@ -214,8 +214,9 @@ class PointsFile(Tables):
                 raise
 
     @contextmanager
-    def reading(self) -> Iterator[TableSession]:
+    def reading(self, *, long: bool = False) -> Iterator[TableSession]:
         """See one state inside, on a connection that no other thread uses meanwhile."""
+        del long  # a file is not moved
         with self._pooling:
             connection = self._readers.pop() if self._readers else None
         connection = connection or self.open()

@@ -157,7 +157,7 @@ class BlockPointStore(PointStore):
 
     def walk(self, most: int) -> Iterator[SeriesPart]:
         """Yield all points in one state of the tables, by twin, path and time."""
-        with self._tables.reading() as session:
+        with self._tables.reading(long=True) as session:
             yield from walk_parts(session, most)
 
     def read_figures(self) -> PointFigures:

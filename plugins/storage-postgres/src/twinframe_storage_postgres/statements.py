@@ -69,9 +69,9 @@ _FREE_LIMITED: Final = f"{_LIMIT}, {_FREE.removeprefix('SELECT ')}"
 _GUARD: Final = "SAVEPOINT compiled"
 _UNGUARD: Final = "RELEASE SAVEPOINT compiled"
 _TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT compiled"
-_KEEP: Final = "SAVEPOINT moved"
-_KEPT: Final = "RELEASE SAVEPOINT moved"
-_GO_BACK: Final = "ROLLBACK TO SAVEPOINT moved"
+KEEP: Final = "SAVEPOINT moved"
+KEPT: Final = "RELEASE SAVEPOINT moved"
+GO_BACK: Final = "ROLLBACK TO SAVEPOINT moved"
 _SET_PATH: Final = "SELECT set_config('search_path', %s, true)"
 _LONG_SECONDS: Final = 3600.0
 """Snapshots that may last longer cannot run again: exports."""
@@ -355,14 +355,14 @@ class StatementRunner:
         self, connection: Connection, statements: Sequence[Statement], *, once: bool
     ) -> list[list[Row]]:
         """Run statements of a long snapshot, which goes on in what a moved graph leaves behind."""
-        kept = [(_KEEP, ()), *self._rename(statements), (_KEPT, ())]
+        kept = [(KEEP, ()), *self._rename(statements), (KEPT, ())]
         try:
             return self._send(kept, once=once)[1:-1]
         except StorageMoved:
             self._left = self._home.find_left(self._primary)
             if not self._left:
                 raise
-        connection.execute(_GO_BACK)
+        connection.execute(GO_BACK)
         connection.execute(_SET_PATH, (f'"{self._left}"',))
         return self._send(self._rename(statements), once=once)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count, islice
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg import errors as pg
@@ -23,7 +23,9 @@ from twinframe_storage_postgres.connections import (
 from twinframe_storage_postgres.errors import MOVED, EngineError, build_error, is_lost
 from twinframe_storage_postgres.homes import GONE, MOST_HOPS, Forwarded, Home, read_forward
 from twinframe_storage_postgres.settings import PostgresSettings
-from twinframe_storage_postgres.statements import send
+from twinframe_storage_postgres.statements import GO_BACK, KEEP, KEPT, send
+
+T = TypeVar("T")
 
 _AT_ONCE: Final = 100
 """Statements of one trip."""
@@ -86,11 +88,15 @@ class PostgresTables(Tables):
             raise build_error(error) from error
 
     @contextmanager
-    def reading(self) -> Iterator[TableSession]:
-        """See one state inside, of the primary. Raises `StorageMoved` for what can run again."""
+    def reading(self, *, long: bool = False) -> Iterator[TableSession]:
+        """See one state inside, of the primary."""
         self._prepare()
         with self._using(_render(_READ, self._schema, self._prefix)) as connection:
-            yield _Session(connection, self._schema, self._prefix)
+            if not long:
+                yield _Session(connection, self._schema, self._prefix)
+                return
+            find_left = partial(self._home.find_left, self._home.connections)
+            yield _LongSession(connection, self._schema, self._prefix, find_left)
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[TableSession]:
@@ -276,11 +282,13 @@ class _Session(TableSession):
 
     def iterate(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """Read it by a cursor of the server."""
-        name = f"rows{next(self._names)}"
-        with self._connection.cursor(name, binary=True) as cursor:
-            cursor.itersize = _ROWS
-            cursor.execute(_render(statement, *self._place), values or None)
+        with self._open(statement, values) as cursor:
             yield from cursor
+
+    def _open(self, statement: str, values: Sequence[Any]) -> psycopg.ServerCursor[Row]:
+        cursor = self._connection.cursor(f"rows{next(self._names)}", binary=True)
+        cursor.itersize = _ROWS
+        return cursor.execute(_render(statement, *self._place), values or None)
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Run it in one trip."""
@@ -299,6 +307,42 @@ class _Session(TableSession):
             # lock of a node comes free that has stopped. The next command switches it on.
             self._connection.execute("SELECT 1")
         return found
+
+
+class _LongSession(_Session):
+    """Reads that go on in what a graph leaves behind when it is moved away."""
+
+    def __init__(
+        self, connection: Connection, schema: str, prefix: str, find_left: Callable[[], str]
+    ) -> None:
+        """`find_left` returns the schema of what was left, or nothing."""
+        super().__init__(connection, schema, prefix)
+        self._find_left = find_left
+
+    def _open(self, statement: str, values: Sequence[Any]) -> psycopg.ServerCursor[Row]:
+        self._connection.execute(KEEP)
+        cursor = self._insist(partial(super()._open, statement, values))
+        self._connection.execute(KEPT)
+        return cursor
+
+    def _send(self, statement: str, many: Sequence[Sequence[Any]]) -> list[list[Row]]:
+        def run() -> list[list[Row]]:
+            text = _render(statement, *self._place)
+            kept = [(KEEP, ()), *[(text, values) for values in many], (KEPT, ())]
+            return send(self._connection, kept)[1:-1]
+
+        return self._insist(run)
+
+    def _insist(self, run: Callable[[], T]) -> T:
+        try:
+            return run()
+        except GONE:
+            left = self._find_left()
+            if not left:
+                raise
+        self._connection.execute(GO_BACK)
+        self._place = left, self._place[1]
+        return run()
 
 
 @lru_cache(1000)
