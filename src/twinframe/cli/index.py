@@ -34,7 +34,7 @@ def index() -> None:
 def create_index(name: str, config: Path | None) -> None:
     """Index the values of PROPERTY.
 
-    The service may be running. Queries continue; writes wait until the index exists.
+    The service may be running. Queries continue; on SQLite, writes wait until the index exists.
     """
     with _open_indexes(config) as indexes:
         made = indexes.create_index(name)
@@ -84,14 +84,13 @@ def _render_report(report: IndexReport) -> dict[str, JsonValue]:
 
 
 def _render_row(report: IndexReport) -> list[str]:
-    is_counted = report.used is not None
     return [
         report.name,
         report.entities,
         report.origin.value,
         ", ".join(report.uses),
-        str(report.used) if is_counted else "",
-        str(report.asked) if is_counted else "",
+        "" if report.used is None else str(report.used),
+        "" if report.asked is None else str(report.asked),
         "" if report.last is None else report.last.isoformat(timespec="seconds"),
         "" if report.origin is IndexOrigin.WANTED else str(report.size),
         "" if report.seconds is None else f"{report.seconds:.2f}",
@@ -106,8 +105,8 @@ def _open_indexes(config: Path | None) -> Iterator[PropertyIndexes]:
     if not isinstance(store, PropertyIndexes):
         provider = installation.settings.storage.provider
         raise ConfigurationError(
-            f"The storage {provider} has no indexes on properties; sqlite has "
-            "(Storage__Provider=sqlite)."
+            f"The storage {provider} has no indexes on properties; sqlite and postgres have "
+            "(Storage__Provider)."
         )
     store.open()
     try:

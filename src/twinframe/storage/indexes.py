@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated, Final
 
+from pydantic import Field
+
+from twinframe.errors import InvalidArgument
 from twinframe.storage.base import GraphSession, GraphStore, WriteFunction
+
+_NAME: Final = r"[A-Za-z][A-Za-z0-9_]{0,511}"
+PropertyName = Annotated[str, Field(pattern=rf"^{_NAME}$")]
+"""The name of a property that a setting says to index."""
+
+
+def check_property(name: str) -> None:
+    """Raise `InvalidArgument` unless `name` can be the name of a property."""
+    # SEC: the name becomes SQL text.
+    if not re.fullmatch(_NAME, name, re.ASCII):
+        raise InvalidArgument(
+            f"{name!r} is no name of a property: letters, digits and _, a letter first. "
+            "Members of components and maps cannot be indexed."
+        )
 
 
 class IndexOrigin(StrEnum):
@@ -25,7 +44,7 @@ class IndexReport:
     """What is known about the index of a property, or about one that queries asked for.
 
     `used` counts runs of queries that used it, `asked` those that would have, `uses` are what for.
-    Both are None for an index of which no runs are counted. `entities` is `twins` or
+    Either is None where no such runs are counted. `entities` is `twins` or
     `relationships`; `size` is in bytes; `seconds` is how long making it took; `hindrance` says why
     a wanted index is not made.
     """
@@ -57,7 +76,7 @@ class PropertyIndexes(ABC):
     def create_index(self, name: str) -> bool:
         """Index the property `name` of all twins; return False when it was indexed already.
 
-        Writes wait until it is made. An impossible property name raises `InvalidArgument`.
+        Writes may wait until it is made. An impossible property name raises `InvalidArgument`.
         """
 
     @abstractmethod

@@ -33,6 +33,7 @@ from twinframe_storage_postgres.homes import (
     write_forward,
 )
 from twinframe_storage_postgres.opening import copy_definitions, create_tables, load_migrations
+from twinframe_storage_postgres.property_indexes import create_index, list_indexes
 from twinframe_storage_postgres.settings import PostgresSettings
 
 T = TypeVar("T")
@@ -206,6 +207,8 @@ class GraphMove:
             copy_definitions(source, self.schema, others, target, self.arriving)
             report("copy")
             self._copy(source, target, tables, report)
+            for name in list_indexes(source, self.schema):
+                create_index(target, self.arriving, name)
             for table in tables:
                 target.execute(f"ANALYZE {quote(self.arriving)}.{quote(table.name)}")
             report("catch up")

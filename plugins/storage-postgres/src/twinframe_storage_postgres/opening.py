@@ -217,27 +217,32 @@ def _migrate(connection: Connection, schema: str, migration: Migration) -> None:
 
 
 def _build_indexes(connection: Connection, schema: str, migration: Migration) -> None:
-    """Build the indexes that are missing, or half built; nobody waits for it but this process.
+    """Build the indexes that are missing, or half built; nobody waits for it but this process."""
+    for found in migration.indexes:
+        index, table = (f'"{schema}".{name}' for name in found.groups())
+        build_index(connection, index, table, _render_index(found, schema))
+
+
+def build_index(connection: Connection, index: str, table: str, text: str) -> None:
+    """Build an index by `text`, which does so concurrently, unless it is there and complete.
 
     Several processes may do so at once: one builds, and the server ends the others as deadlocked,
     or because the index is there.
     """
-    for found in migration.indexes:
-        index, table = (f'"{schema}".{name}' for name in found.groups())
-        while True:
-            state = connection.execute(_INDEX_STATE, (index, table)).fetchone()
-            is_valid, is_built = state or (None, False)
-            if is_valid:
-                break
-            if is_built:
-                time.sleep(_LOOK_SECONDS)
-                continue
-            try:
-                if is_valid is not None:  # of a process that died
-                    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {index}")
-                connection.execute(_render_index(found, schema))
-            except (pg.DeadlockDetected, *_RACES):
-                time.sleep(_LOOK_SECONDS)
+    while True:
+        state = connection.execute(_INDEX_STATE, (index, table)).fetchone()
+        is_valid, is_built = state or (None, False)
+        if is_valid:
+            return
+        if is_built:
+            time.sleep(_LOOK_SECONDS)
+            continue
+        try:
+            if is_valid is not None:  # of a process that died
+                connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {index}")
+            connection.execute(text)
+        except (pg.DeadlockDetected, *_RACES):
+            time.sleep(_LOOK_SECONDS)
 
 
 def _render_index(found: re.Match[str], schema: str) -> str:

@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from twinframe.errors import ConfigurationError
 from twinframe.settings import Count, Seconds, Section
+from twinframe.storage.indexes import PropertyName
 
 MAIN: Final = "main"
 """The name of the database of `Url`."""
@@ -72,6 +73,11 @@ class PostgresSettings(Section):
         description="What queries the server is given as statements, of those that it is proven to "
         "run exactly: `all`; `no-walks`, for one that is slow at walks of any length; or "
         "`nothing`. The rest runs in the service, which then reads what it needs in batches.",
+    )
+    indexes: tuple[PropertyName, ...] = Field(
+        default=(),
+        description="Properties to index, in each graph. The indexes are created when the graph is "
+        "opened, which waits for them; `twinframe index` creates them without a restart.",
     )
     durability: Literal["full", "relaxed"] = Field(
         default="full",

@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -23,7 +24,9 @@ from twinframe.errors import (
 from twinframe.runtime.backoff import Backoff
 from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, WriteFunction
 from twinframe.storage.databases import SeveralDatabases
+from twinframe.storage.indexes import IndexReport, PropertyIndexes
 from twinframe.storage.tables import TableKeeper, Tables
+from twinframe_storage_postgres import property_indexes
 from twinframe_storage_postgres.commit import Outcomes, TransactionFailed, run_batch
 from twinframe_storage_postgres.compiler.abilities import NOTHING, RECURSION, Abilities
 from twinframe_storage_postgres.connections import (
@@ -67,7 +70,7 @@ _ANALYZE: Final = "ANALYZE (SKIP_LOCKED) @twin, @relationship, @event"
 _BATCH: Final = "SELECT batch FROM @writer WHERE id = %s"
 
 
-class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
+class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper, PropertyIndexes):
     """The graph named `graph`, shared by any number of processes on any number of machines."""
 
     traits = StoreTraits(
@@ -106,6 +109,10 @@ class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
         try:
             self._home.open()
             open_graph(self._home, self.settings.schema_)
+            for name in self.settings.indexes:
+                self._home.run(
+                    partial(property_indexes.create_index, schema=self.schema, name=name)
+                )
             self._abilities = _limit(prove_server(self._home), self.settings)
         except EngineError as error:
             self._home.close()
@@ -163,6 +170,30 @@ class PostgresGraphStore(GraphStore, SeveralDatabases, TableKeeper):
     def verify(self) -> Sequence[str]:
         """Check the closure, the ends of relationships, the counts and the documents."""
         return verify_graph(self.session())
+
+    # --- indexes on properties ------------------------------------------------------------------
+
+    def list_indexes(self) -> Sequence[str]:
+        """The indexed properties."""
+        return self._use(partial(property_indexes.list_indexes, schema=self.schema))
+
+    def report_indexes(self) -> Sequence[IndexReport]:
+        """Report all indexes on properties."""
+        declared = self.settings.indexes
+        report = partial(property_indexes.report_indexes, schema=self.schema, declared=declared)
+        return self._use(report)
+
+    def create_index(self, name: str) -> bool:
+        """Create the indexes concurrently: neither reads nor writes wait."""
+        return self._use(partial(property_indexes.create_index, schema=self.schema, name=name))
+
+    def drop_index(self, name: str) -> None:
+        """Drop the indexes concurrently."""
+        self._use(partial(property_indexes.drop_index, schema=self.schema, name=name))
+
+    def _use(self, use: Callable[[Connection], T]) -> T:
+        with building_errors():
+            return self._home.run(use)
 
     def build_tables(self, prefix: str, version: int, statements: Sequence[str]) -> Tables:
         """Tables in the schema of the graph."""

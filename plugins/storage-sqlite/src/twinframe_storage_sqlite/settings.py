@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from twinframe.settings import Bytes, Seconds, Section
-
-PropertyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,511}$")]
+from twinframe.storage.indexes import PropertyName
 
 
 class SqliteSettings(Section):

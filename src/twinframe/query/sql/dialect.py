@@ -71,6 +71,10 @@ class Dialect(ABC):
     """The LIMIT of a page that has an OFFSET alone."""
     unites_steps: ClassVar[bool] = False
     """Whether a recursive table may have several arms that read it."""
+    both_ways: ClassVar[str] = ""
+    """The relationships in both directions, as a table with the columns `origin` and `reached`, and
+    as `way` 0 or 1; empty where an engine finds either end of a relationship by itself.
+    """
     folds_nulls: ClassVar[bool] = False
     """Whether an operator computes nothing when the engine sees beforehand that an operand is
     NULL.
@@ -172,6 +176,17 @@ class Dialect(ABC):
         names = TAGS[kind_class]
         one = len(names) == 1
         return f"{term.tag} = {names[0]}" if one else f"{term.tag} IN ({','.join(names)})"
+
+    def render_truth(self, term: Term, *, wanted: bool) -> str:
+        """Render whether a value with a `tag` is the boolean that is `wanted`; a trap for anything
+        else but null.
+        """
+        test = f"{term.tag} = '{'true' if wanted else 'false'}'"
+        trap = self.render_trap("a condition that is no boolean", k.BOOLEAN)
+        return (
+            f"CASE WHEN {term.tag} IN ('true','false','null') THEN {test}"
+            f" WHEN {term.tag} IS NOT NULL THEN {trap} END"
+        )
 
     def render_given_test(
         self, left: Term, operator: str, right: Term, kind_class: int

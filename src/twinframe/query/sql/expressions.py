@@ -396,12 +396,7 @@ def _compile_truth_test(term: Term, wanted: bool, dialect: Dialect) -> str:
         return f"({value})" if wanted else f"(NOT ({value}))"
     if term.tag is None:
         raise CannotRun(f"A {k.render_kinds(term.kinds)} as a condition.")
-    test = f"{term.tag} = '{'true' if wanted else 'false'}'"
-    trap = dialect.render_trap("a condition that is no boolean", k.BOOLEAN)
-    return (
-        f"CASE WHEN {term.tag} IN ('true','false','null') THEN {test}"
-        f" WHEN {term.tag} IS NOT NULL THEN {trap} END"
-    )
+    return dialect.render_truth(term, wanted=wanted)
 
 
 def find_operands(expression: Binary) -> list[Expression]:

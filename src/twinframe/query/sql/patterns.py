@@ -219,16 +219,25 @@ class PatternCompiler:
         bound = self.select.scope.get(pattern.variable)
         if bound is not None and bound.kinds & ~k.NULL != k.RELATIONSHIP:
             raise CannotRun(f"A pattern on {pattern.variable}, which may be no relationship.")
-        if pattern.direction is Direction.BOTH:
+        is_both = pattern.direction is Direction.BOTH
+        both_ways = self._dialect.both_ways if is_both and bound is None else ""
+        if is_both and not both_ways:
             self._find_anchor(pattern)
-        alias = self.select.add_table(k.RELATIONSHIP, None) if bound is None else read_table(bound)
+        if bound is None:
+            alias = self.select.add_table(k.RELATIONSHIP, None, both_ways)
+        else:
+            alias = read_table(bound)
         row = f"{alias}.id"
         term = bound or self._bind(pattern.variable, k.RELATIONSHIP, row)
-        if pattern.direction is Direction.BOTH:
+        if is_both and not both_ways:
             self._cross_both(pattern, alias)
         else:
             ends = (f"{alias}.source", f"{alias}.target")
-            left, right = ends if pattern.direction is Direction.OUTGOING else ends[::-1]
+            if both_ways:
+                # NOTE: a loop is crossed once.
+                self.select.add_condition(f"({alias}.way = 0 OR {ends[0]} <> {ends[1]})")
+                ends = (f"{alias}.origin", f"{alias}.reached")
+            left, right = ends[::-1] if pattern.direction is Direction.INCOMING else ends
             self._reach(pattern.left, left)
             self._reach(pattern.right, right)
         if pattern.types:

@@ -102,12 +102,15 @@ class Select:
         condition = f" ON {' AND '.join(on)}" if on else self.dialect.unconditional
         self.sources.append(f"{word} {source}{condition}")
 
-    def add_table(self, kind: int, row: str | None) -> str:
-        """Join the table of an entity, for the row with the id `row` if given; return its alias."""
+    def add_table(self, kind: int, row: str | None, table: str = "") -> str:
+        """Join the table of an entity, for the row with the id `row` if given; return its alias.
+
+        `table` is a derived one with the same columns.
+        """
         alias = self.statement.alias(ALIASES[kind])
         optional = row is not None and row in self._optional
         self.join(
-            f"{self.dialect.tables[kind]} AS {alias}",
+            f"{table or self.dialect.tables[kind]} AS {alias}",
             () if row is None else (f"{alias}.id = {row}",),
             optional=optional,
         )

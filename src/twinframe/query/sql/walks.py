@@ -151,14 +151,17 @@ def _compile_step(
     alias = seed.statement.alias("r")
     dialect = step.dialect
     # PERF: the queue's one row is the outer loop; an engine would otherwise guess its size.
-    at, reached = _render_crossing(alias, ends)
-    crossed = f"{dialect.tables[k.RELATIONSHIP]} AS {alias} ON {at}"
+    both_ways = "" if ends else dialect.both_ways
+    at, reached = _render_crossing(alias, ("origin", "reached") if both_ways else ends)
+    crossed = f"{both_ways or dialect.tables[k.RELATIONSHIP]} AS {alias} ON {at}"
     step.sources.append(f"{dialect.ordered_join} {crossed}")
     step.register_table(k.RELATIONSHIP, f"{alias}.id", alias)
     for i, name in enumerate(walk.kept):
         step.scope[name] = build_column(seed.refine(seed.scope[name]), f"w.c{i}", step)
     if walk.length.maximum is not None:
         step.add_condition(f"w.depth < {_bind(step, walk.length.maximum)}")
+    if both_ways:
+        step.add_condition(f"({alias}.way = 0 OR {alias}.source <> {alias}.target)")
     if ends == ("target", "source") and walk.pattern.direction is Direction.BOTH:
         step.add_condition(f"{alias}.source <> {alias}.target")
     _restrict_step(step, walk, alias, expressions)

@@ -35,13 +35,20 @@ def _read_as_it_is(sql: str) -> str:
     return sql
 
 
+def _read_number(dialect: Dialect, term: Term, reason: str) -> str:
+    """Read a number to be added; a float as it is."""
+    if term.tag is None and not term.kinds & ~(k.FLOAT | k.NULL):
+        return term.value
+    return dialect.read_as(term, k.NUMBER, reason)
+
+
 def build_sum(self: Dialect, term: Term, carry: Carry, *, distinct: bool) -> Term:
     """Add as `numeric` if all are integers, else as floats."""
     if distinct and term.kinds & k.FLOAT:
         raise CannotRun("sum(DISTINCT) of floats.")
     term, carry = _carry_once(self, term, carry)
     word = "DISTINCT " if distinct else ""
-    value = carry(self.read_as(term, k.NUMBER, "sum()"))
+    value = carry(_read_number(self, term, "sum()"))
     whole = f"coalesce(sum({word}{value})::bigint, 0)"
     if not term.kinds & k.FLOAT:
         return Term(k.INTEGER, whole, assumed=True)
@@ -57,7 +64,7 @@ def build_sum(self: Dialect, term: Term, carry: Carry, *, distinct: bool) -> Ter
 def build_average(self: Dialect, term: Term, carry: Carry, *, distinct: bool) -> Term:
     """Average as floats."""
     term, carry = _carry_once(self, term, carry)
-    value = carry(self.read_as(term, k.NUMBER, "avg()"))
+    value = carry(_read_number(self, term, "avg()"))
     word = "DISTINCT " if distinct else ""
     text = f"avg({word}({value})::double precision)"
     return Term(k.FLOAT | k.NULL, text, assumed=True)

@@ -26,7 +26,7 @@ from twinframe.query.sql import (
     render_text,
 )
 from twinframe.query.sql import kinds as k
-from twinframe_storage_postgres.compiler import aggregates
+from twinframe_storage_postgres.compiler import aggregates, members
 from twinframe_storage_postgres.compiler.membership import compile_in_list
 
 TYPES: Final = {
@@ -50,7 +50,9 @@ _NAMES: Final = {
 _GIVEN: Final = {
     k.NUMBER: re.compile(r"(\0\w+\0)::(?:bigint|double precision)"),
     k.BOOLEAN: re.compile(r"\((\0\w+\0)::integer <> 0\)"),
+    k.STRING: re.compile(r'\((\0\w+\0)::text COLLATE "C"\)'),
 }
+_MARKS: Final = {k.NUMBER: "number", k.BOOLEAN: "boolean", k.STRING: "text"}
 _MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 _COLUMN: Final = re.compile(r"[nr]\d+\.\w+")
 """The columns of tables, whose texts are ordered by code point."""
@@ -62,7 +64,12 @@ class PostgresDialect(Dialect):
     native: ClassVar = k.NULL
     empty_set: ClassVar = "'{}'::bigint[]"
     folds_nulls: ClassVar = True
+    both_ways: ClassVar = (
+        "(SELECT r.*, r.source origin, r.target reached, 0 way FROM relationship r "
+        "UNION ALL SELECT r.*, r.target, r.source, 1 FROM relationship r)"
+    )
 
+    arrange = members.arrange
     compile_in_list = compile_in_list
     build_sum = aggregates.build_sum
     build_average = aggregates.build_average
@@ -204,22 +211,27 @@ class PostgresDialect(Dialect):
     def render_given_test(
         self, left: Term, operator: str, right: Term, kind_class: int
     ) -> str | None:
-        """Compare `jsonb` with a given number or boolean that is sent as `jsonb`.
+        """Compare `jsonb` with a given number, boolean or text that is sent as `jsonb`.
 
         PERF: a comparison of numbers takes three quarters of the time that it takes as `numeric`,
-        and no more than one by hand.
+        and no more than one by hand. An index on the member serves it.
         """
         if left.tag is None:
             left, operator, right = right, _MIRRORED.get(operator, ""), left
         given = _GIVEN[kind_class].fullmatch(right.value) if kind_class in _GIVEN else None
         if left.tag is None or left.json is None or given is None or not operator:
             return None
-        if kind_class == k.BOOLEAN and operator != "=":
+        # NOTE: `jsonb` orders texts as the database does, not by code point.
+        if kind_class != k.NUMBER and operator != "=":
             return None
-        mark = "number" if kind_class == k.NUMBER else "boolean"
-        test = f"{left.json} {operator} {given[1]}::given_{mark}"
+        test = f"{left.json} {operator} {given[1]}::given_{_MARKS[kind_class]}"
         # NOTE: values of two types are never equal in `jsonb`.
         return render_all(test, None if operator == "=" else self.render_check(left, k.NUMBER))
+
+    def render_truth(self, term: Term, *, wanted: bool) -> str:
+        """Read the boolean once its type is known."""
+        value = self.read_as(term, k.BOOLEAN, "a condition that is no boolean")
+        return value if wanted else f"(NOT {value})"
 
     def render_guard(self, term: Term, kind_class: int) -> str | None:
         """Test the type of a text alone: any value can be read as one."""

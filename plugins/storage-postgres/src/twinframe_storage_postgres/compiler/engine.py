@@ -36,7 +36,9 @@ from twinframe.storage.prefetching import PrefetchingSession
 from twinframe_storage_postgres.compiler.abilities import EVERYTHING, Abilities, find_used
 from twinframe_storage_postgres.compiler.dialect import DIALECT
 from twinframe_storage_postgres.compiler.extensions import PostgresExtensions
+from twinframe_storage_postgres.compiler.members import build_source, find_members, find_table
 from twinframe_storage_postgres.compiler.output import build_json_column
+from twinframe_storage_postgres.property_indexes import find_property
 from twinframe_storage_postgres.scans import NO_MODELS, GraphScans
 from twinframe_storage_postgres.spelling import has_odd_text, render_members
 from twinframe_storage_postgres.statements import Row, Translate
@@ -44,10 +46,8 @@ from twinframe_storage_postgres.statements import Row, Translate
 _EXTENSIONS: Final = PostgresExtensions(DIALECT)
 _NOTED: Final = 256
 _HOLE: Final = re.compile("\0(?:([^\0]+)\0::models|(\\w+)\0::page)")
-_PLACEHOLDER: Final = re.compile("\0(\\w+)\0(::jsonb?\\b|::given_(?:number|boolean))?")
-_GIVEN: Final = ("::given_number", "::given_boolean")
-_TABLE: Final = re.compile(r"(?:twin|relationship) AS (\w+)")
-_MEMBER: Final = re.compile(r"\([nr]\d+\.members(?: -> '(?:[^']|'')*')+\)")
+_PLACEHOLDER: Final = re.compile("\0(\\w+)\0(::jsonb?\\b|::given_(?:number|boolean|text))?")
+_GIVEN: Final = ("::given_number", "::given_boolean", "::given_text")
 _FEW: Final = 2048
 """Rows that are read at once: more than a page."""
 _PAGE: Final = Page("\0page_skip\0::page", "\0page_limit\0::page")
@@ -176,6 +176,8 @@ def _bind(value: SqlValue, form: str) -> SqlValue:
             raise CannotRun("A parameter that is infinite.")
         case int() | float() if form == "::given_number":
             return render_members(orjson.dumps(value).decode())
+        case str() if form == "::given_text":
+            return orjson.dumps(_bind(value, "")).decode()
         case str() if form:
             if has_odd_text(value):
                 raise CannotRun("A parameter with U+0001.")
@@ -341,29 +343,23 @@ def _compute_order_once(select: Select) -> None:
 
     PERF: reading a member costs more than all that is done with it, and the keys name it thrice.
     """
-    table = _TABLE.fullmatch(select.sources[0]) if len(select.sources) == 1 else None
-    order = " ".join(select.order_by)
-    alias = "" if table is None else table[1]
-    found = dict.fromkeys(_MEMBER.findall(order))
-    members = [each for each in found if each.startswith(f"({alias}.")]
-    if table is None or not members or select.group_by is not None:
+    alias = find_table(select.sources)
+    members = find_members(" ".join(select.order_by), f"{alias}.")
+    if alias is None or not members or select.group_by is not None:
         return
-    columns = [f"twinframe_once({each}) AS k{at}" for at, each in enumerate(members)]
-    rows = Select(select.statement)
-    rows.sources, rows.conditions = select.sources, select.conditions
-    for at, each in enumerate(members):
-        select.order_by = [key.replace(each, f"{alias}.k{at}") for key in select.order_by]
-    select.sources, select.conditions = (
-        [f"({rows.render([f'{alias}.*', *columns])}) AS {alias}"],
-        [],
-    )
+    columns = {member: f"k{at}" for at, member in enumerate(members)}
+    for member, name in columns.items():
+        select.order_by = [key.replace(member, f"{alias}.{name}") for key in select.order_by]
+    sources, conditions = select.dialect.arrange(select.sources, select.conditions, {})
+    select.sources = [build_source(alias, columns, sources[0], conditions)]
+    select.conditions = []
 
 
 def _find_indexes(plan: object) -> Iterator[str]:
     match plan:
         case dict():
             if isinstance(name := plan.get("Index Name"), str):
-                yield name
+                yield find_property(name, str(plan.get("Index Cond"))) or name
             for each in plan.values():
                 yield from _find_indexes(each)
         case list():

@@ -103,6 +103,17 @@ def _compile_numbers(left: Term, operator: str, right: Term) -> Term:
         a, b = (_read_one_kind(each, kind) for each in (left, right))
         return Term(kind | nullable, f"({a} {operator} {b})", assumed=True)
     numbers = [each.kinds & k.NUMBER for each in (left, right)]
+    if (
+        operator != "%"
+        and k.FLOAT in known
+        and all(
+            each.tag is not None or kind in _ONE_KIND
+            for each, kind in zip((left, right), known, strict=True)
+        )
+    ):
+        # PERF: a float makes all of it floats: a tenth of the time of the function.
+        a, b = (_read_real(each, operator) for each in (left, right))
+        return Term(k.FLOAT | nullable, f"({a} {operator} {b})", assumed=True)
     kinds = k.FLOAT if k.FLOAT in numbers else numbers[0] | numbers[1]
     return _call_compute(left, operator, right, kinds | nullable)
 
@@ -110,6 +121,20 @@ def _compile_numbers(left: Term, operator: str, right: Term) -> Term:
 def _read_one_kind(term: Term, kind: int) -> str:
     value = DIALECT.read_plain(term)
     return value if term.kinds & kind else f"{value}::double precision"
+
+
+def _read_real(term: Term, operator: str) -> str:
+    """Render a number of either kind as a float, with the sign of a zero; a trap otherwise."""
+    if term.tag is None or term.json is None:
+        return _read_one_kind(term, k.FLOAT)
+    check = DIALECT.render_check(term, k.NUMBER)
+    if check is None:
+        return f"twinframe_real({term.json})"
+    trap = DIALECT.render_trap(f"the operator {operator} over another type", k.FLOAT)
+    return (
+        f"(CASE WHEN {check} THEN twinframe_real({term.json})"
+        f" WHEN {term.value} IS NOT NULL THEN {trap} END)"
+    )
 
 
 def compile_minus(operand: Term) -> Term:

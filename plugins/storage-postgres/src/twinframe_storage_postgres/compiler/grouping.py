@@ -13,6 +13,7 @@ from twinframe.query.algebra import AggregateCall, AggregateKind
 from twinframe.query.sql import NULL_TERM, Groups, Select, Term, render_group_key
 from twinframe.query.sql import kinds as k
 from twinframe_storage_postgres.compiler.dialect import DIALECT
+from twinframe_storage_postgres.compiler.members import find_members, is_of_members
 
 _LOOKUP: Final = re.compile(r"SELECT id FROM (\w+) WHERE (\w+) = \{\}")
 """A query that finds a row id: the value in the group is what it was found by."""
@@ -63,7 +64,14 @@ class _CarriedGroups:
         self._alias = select.statement.alias("g")
 
     def carry(self, sql: str) -> str:
-        """Return the column of the expression."""
+        """Return the column of the expression, or what is computed of columns of its members."""
+        if not is_of_members(sql):
+            return self._carry_whole(sql)
+        for each in find_members(sql):
+            sql = sql.replace(each, self._carry_whole(each))
+        return sql
+
+    def _carry_whole(self, sql: str) -> str:
         if sql not in self._columns:
             self._columns.append(sql)
         return f"{self._alias}.a{self._columns.index(sql)}"
@@ -71,7 +79,9 @@ class _CarriedGroups:
     def build_groups(self, keys: Mapping[str, Term], aggregates: Mapping[str, Term]) -> Select:
         """Build the groups as a new open SELECT."""
         outer = Select(self._select.statement)
-        by = {name: self.carry(render_group_key(term, DIALECT)) for name, term in keys.items()}
+        by = {
+            name: self._carry_whole(render_group_key(term, DIALECT)) for name, term in keys.items()
+        }
         outer.group_by = list(by.values())
         outer.scope = {name: _read_key(term, by[name]) for name, term in keys.items()}
         outer.scope |= aggregates

@@ -67,7 +67,8 @@ def _compile_in_values(dialect: Dialect, item: Term, members: Term, *, wanted: b
                 column = item.lookup.column
             is_text = "jsonb_typeof(e.value) = 'string'"
             return f"{column} = ANY (ARRAY(SELECT {value} {_read(array)} WHERE {is_text}))"
-        key = dialect.render_key(item, traps=False)
+        # NOTE: no null is left in the array, so that of `jsonb` equals nothing.
+        key = item.json or dialect.render_key(item, traps=False)
         return f"{key} = ANY (ARRAY(SELECT e.value {_read(array)} WHERE {_CERTAIN}))"
     if not item.kinds & _NESTED:
         key = dialect.render_key(item, traps=False)

@@ -13,6 +13,7 @@ import apsw
 
 from twinframe.errors import InvalidArgument
 from twinframe.errors.nearest import find_nearest
+from twinframe.storage.indexes import check_property
 from twinframe_storage_sqlite.indexing.statistics import (
     drop_statistics,
     load_statistics,
@@ -23,7 +24,6 @@ from twinframe_storage_sqlite.json_paths import render_path
 from twinframe_storage_sqlite.statements import SqlValue
 
 _PREFIX: Final = "twin_property_"
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,511}", re.ASCII)
 # NOTE: names in SQL ignore letter case, those of properties do not: the index name ends with digits
 # that encode the capitals.
 _LIST: Final = (
@@ -46,7 +46,7 @@ def create_index(connection: apsw.Connection, name: str) -> bool:
 
     It replaces an automatic one.
     """
-    check_name(name)
+    check_property(name)
     if name in read_permanent(connection).values():
         return False
     connection.execute(
@@ -75,16 +75,6 @@ def drop_index(connection: apsw.Connection, name: str) -> None:
     connection.execute(f'DROP INDEX "{names[name]}"').fetchall()
     if not read_permanent(connection) and not list_automatic(connection):
         drop_statistics(connection)
-
-
-def check_name(name: str) -> None:
-    """Raise `InvalidArgument` unless `name` can be the name of a property."""
-    # SEC: the name becomes SQL text.
-    if not _NAME.fullmatch(name):
-        raise InvalidArgument(
-            f"{name!r} is no name of a property: letters, digits and _, a letter first. "
-            "Members of components and maps cannot be indexed."
-        )
 
 
 def list_used(connection: apsw.Connection, sql: str, bindings: Mapping[str, SqlValue]) -> list[str]:
