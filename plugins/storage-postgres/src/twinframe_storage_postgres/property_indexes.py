@@ -4,8 +4,6 @@ A property has two: one of its values, for equality, and one of its numbers in t
 on the expression that the compiler writes for a member, or PostgreSQL would not use them.
 """
 
-
-
 from __future__ import annotations
 
 import hashlib

@@ -230,6 +230,14 @@ def _build_text(name: str, template: str, counts: int = 0) -> Compile:
     return compile_one
 
 
+_ASCII: Final = (
+    "(CASE WHEN octet_length({{0}}) = length({{0}}) THEN {}({{0}}) WHEN {{0}} IS NOT NULL THEN "
+    + DIALECT.render_trap("letters beyond ASCII", k.STRING)
+    + " END)"
+)
+"""PERF: PostgreSQL calls a function of SQL for each row where its argument may be a trap."""
+
+
 def _compile_substring(arguments: Sequence[Term]) -> Term:
     template = "substring({0} from {1} + 1 for {2})"
     if len(arguments) == 2:
@@ -368,8 +376,8 @@ FUNCTIONS: Final[Mapping[str, Compile]] = {
     },
     "atan2": _build_float("atan2", "atan2({0}, {1})"),
     "haversin": _build_float("haversin", "((1 - cos({0})) / 2)"),
-    "toUpper": _build_text("toUpper", 'upper(twinframe_ascii({0}) COLLATE "C")'),
-    "toLower": _build_text("toLower", 'lower(twinframe_ascii({0}) COLLATE "C")'),
+    "toUpper": _build_text("toUpper", _ASCII.format("upper")),
+    "toLower": _build_text("toLower", _ASCII.format("lower")),
     "trim": _build_text("trim", "twinframe_strip({0})"),
     "lTrim": _build_text("lTrim", "twinframe_strip_left({0})"),
     "rTrim": _build_text("rTrim", "twinframe_strip_right({0})"),

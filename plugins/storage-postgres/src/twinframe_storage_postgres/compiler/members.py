@@ -18,10 +18,8 @@ _TABLE: Final = re.compile(r"(?:twin|relationship) AS (\w+)")
 _MEMBER: Final = re.compile(r"\([nr]\d+\.members(?: -> '(?:[^']|'')*')+\)")
 _COLUMN: Final = re.compile(r"\b[a-z]+\d*\.\w")
 _TEXT: Final = re.compile(r"'(?:[^']|'')*'")
-_OFTEN: Final = 3
-"""How often a condition names a member that is worth a table of its own: an index could serve one
-that names it twice, as a value and by its type.
-"""
+_COMPARED: Final = re.compile(r"\(*(\([nr]\d+\.members[^)]*\)) [<>=]+ \0\w+\0::given_number ")
+"""How a condition begins that compares a number, and then looks at the type of those that fit."""
 
 
 def find_table(sources: Sequence[str]) -> str | None:
@@ -57,15 +55,21 @@ def arrange(
     conditions: Sequence[str],
     joins: MutableMapping[str, Joins],
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Read members that a condition on one table names often in a derived table."""
+    """Read members that a condition on one table names several times in a derived table.
+
+    Comparisons with a number stay: they look at the type of the rows alone that fit, and an index
+    may serve them.
+    """
     del self, joins
     alias = find_table(sources)
     if alias is None:
         return sources, conditions
     often: dict[str, None] = {}
     for each in conditions:
+        compared = _COMPARED.match(each)
+        few = 2 if compared else 1
         often |= dict.fromkeys(
-            member for member in find_members(each, f"{alias}.") if each.count(member) >= _OFTEN
+            member for member in find_members(each, f"{alias}.") if each.count(member) > few
         )
     if not often:
         return sources, conditions

@@ -87,6 +87,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe("a subquery", "MATCH (n:P) RETURN n.s AS s, COUNT { (n)-[:near]->() } AS c"),
     _probe("UNION", "MATCH (n:P) RETURN n.s AS s UNION MATCH (n:KinP) RETURN n.k AS s"),
     _probe("SELECT", "MATCH (n:P), (m:KinP) WHERE n.k = m.k AND n <> m RETURN n.s AS n, m.s AS m"),
+    _probe("UNION, ALL", "MATCH (n:P)-[:near]-(m) RETURN n.$dtId AS n, m.$dtId AS m"),
     _probe("SELECT", "MATCH p = (n:KinP)-[:next]->()-[:near]->() RETURN p"),
     # --- values
     _probe(
@@ -103,7 +104,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe("COLLATE", "MATCH (n:P) WHERE n.s > 'Foo' AND n.s <= 'é' RETURN n.s AS s"),
     _probe("COLLATE, ORDER", "MATCH (n:P) RETURN n.s AS s ORDER BY n.s"),
     _probe("ORDER, IN, ELSE", "MATCH (n:P) RETURN n.s AS s, n.x AS x ORDER BY n.x, n.s"),
-    _probe("@?, ANY", "MATCH (n:P) WHERE n.x IN [1, 2, 3, 4, '1'] RETURN n.s AS s"),
+    _probe("@?, IN", "MATCH (n:P) WHERE n.x IN [1, 2, 3, 4, '1'] RETURN n.s AS s"),
     _probe("twinframe_in()", "MATCH (n:P) RETURN n.s AS s, n.x IN ['1', 1] AS v"),
     _probe("#>>, ANY", "MATCH (n:P) RETURN n.s AS s, 'b' IN n.list AS v"),
     _probe("starts_with()", "MATCH (n:P) WHERE n.s STARTS WITH 'f' RETURN n.s AS s"),
@@ -112,7 +113,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe("CASE", "MATCH (n:P {k: 'r'}) RETURN CASE WHEN n.x > 0 THEN n.x + 1 END AS v"),
     _probe("twinframe_compute()", "MATCH (n:P {k: 'p'}) RETURN n.list + [1] AS v"),
     _probe(
-        "twinframe_real(), twinframe_float()",
+        "twinframe_real(), twinframe_compute()",
         "MATCH (n:KinP) RETURN n.y + 1 AS a, n.y - 1.5 AS b, -2 * n.y AS c, size(n.s)",
     ),
     _probe("twinframe_compute()", "MATCH (n:KinP) RETURN n.y / 2 AS a, n.y * n.x AS b"),
@@ -120,7 +121,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe("/, %", "MATCH (n:P) WITH count(*) AS c RETURN c / 3 AS a, c % 3 AS b, c / 0.5 AS d"),
     _probe("sin(), power(), BETWEEN", "MATCH (n:KinP) RETURN sin(n.y) AS s, round(2.345, 2) AS r"),
     _probe("twinframe_size()", "MATCH (n:P) RETURN size(n.s), size(n.list)"),
-    _probe("upper(), twinframe_ascii()", "MATCH (n:P {k: 'p'}) RETURN toUpper(n.s) AS v"),
+    _probe("upper(), octet_length()", "MATCH (n:P {k: 'p'}) RETURN toUpper(n.s) AS v"),
     _probe("twinframe_split()", "MATCH (n:P {k: 'p'}) RETURN split(n.s, 'o') AS v"),
     _probe(
         "substring()", "MATCH (n:P {k: 'p'}) RETURN substring(n.s, 1, 1) AS v, left(n.s, 2) AS w"
@@ -160,7 +161,9 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe("GROUP", "MATCH (n:P) RETURN DISTINCT n.k AS k"),
     _probe("GROUP", "MATCH (n:P)-[:near]->(m) RETURN DISTINCT m.$dtId AS i"),
     _probe("twinframe_distinct()", "MATCH (n:P) RETURN size(collect(DISTINCT n.k)) AS l"),
-    _probe("sum(), bool_or()", "MATCH (n:KinP) RETURN sum(n.y) AS s, sum(n.z) AS z"),
+    _probe(
+        "sum(), bool_or(), twinframe_float()", "MATCH (n:KinP) RETURN sum(n.y) AS s, sum(n.z) AS z"
+    ),
     _probe(
         "avg(), stddev_samp(), stddev_pop()",
         "MATCH (n:KinP) RETURN avg(n.y), stDev(n.y), stDevP(n.y)",
