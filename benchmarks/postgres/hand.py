@@ -63,8 +63,8 @@ def make_views(connection: psycopg.Connection[Any], schema: str) -> None:
 def _list_properties(label: str) -> dict[str, tuple[str, ...]]:
     """The names of columns, with the path and the type of each."""
     found: dict[str, tuple[str, ...]] = {"name": ("name", "string")}
-    subtypes = campus.KINDS if label == "Device" else ()
-    for each in (label, *subtypes):
+    more = campus.KINDS if label == "Device" else ("Device",) if label in campus.KINDS else ()
+    for each in (label, *more):
         for part in campus.INTERFACES[each][1]:
             if part["@type"] == "Property" and isinstance(part["schema"], str):
                 found[str(part["name"])] = (str(part["name"]), part["schema"])

@@ -69,8 +69,7 @@ def _compile_in_values(dialect: Dialect, item: Term, members: Term, *, wanted: b
             return f"{column} = ANY (ARRAY(SELECT {value} {_read(array)} WHERE {is_text}))"
         # NOTE: no null is left in the array, so that of `jsonb` equals nothing.
         key = item.json or dialect.render_key(item, traps=False)
-        # PERF: hashed where all rows are read, an array is searched for each of them.
-        return f"{key} IN (SELECT e.value {_read(array)} WHERE {_CERTAIN})"
+        return f"{key} = ANY (ARRAY(SELECT e.value {_read(array)} WHERE {_CERTAIN}))"
     if not item.kinds & _NESTED:
         key = dialect.render_key(item, traps=False)
         keys = f"ARRAY(SELECT nullif(e.value, 'null') {_read(array)})"

@@ -104,7 +104,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe("COLLATE", "MATCH (n:P) WHERE n.s > 'Foo' AND n.s <= 'é' RETURN n.s AS s"),
     _probe("COLLATE, ORDER", "MATCH (n:P) RETURN n.s AS s ORDER BY n.s"),
     _probe("ORDER, IN, ELSE", "MATCH (n:P) RETURN n.s AS s, n.x AS x ORDER BY n.x, n.s"),
-    _probe("@?, IN", "MATCH (n:P) WHERE n.x IN [1, 2, 3, 4, '1'] RETURN n.s AS s"),
+    _probe("@?, ANY", "MATCH (n:P) WHERE n.x IN [1, 2, 3, 4, '1'] RETURN n.s AS s"),
     _probe("twinframe_in()", "MATCH (n:P) RETURN n.s AS s, n.x IN ['1', 1] AS v"),
     _probe("#>>, ANY", "MATCH (n:P) RETURN n.s AS s, 'b' IN n.list AS v"),
     _probe("starts_with()", "MATCH (n:P) WHERE n.s STARTS WITH 'f' RETURN n.s AS s"),
