@@ -292,6 +292,15 @@ def test_a_graph_moves_there_and_back_while_it_is_written_and_read(
             assert found.fetchall() == []
 
 
+def test_a_moved_graph_keeps_its_indexes(graph: Graph) -> None:
+    with graph.opened() as (store,):
+        assert store.create_index("v")
+        move(graph, "main", "b")
+        assert store.list_indexes() == ["v"]
+        assert store._home.database == "b"
+        assert not store.create_index("v")
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_a_mover_that_is_killed_leaves_the_graph_whole(graph: Graph, step: str) -> None:
     name = secrets.token_hex(8)

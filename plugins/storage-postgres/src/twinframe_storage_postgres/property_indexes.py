@@ -23,7 +23,7 @@ _LIST: Final = (
     "SELECT c.relname, pg_get_indexdef(c.oid), pg_relation_size(c.oid), coalesce(s.idx_scan, 0) "
     "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
     "LEFT JOIN pg_stat_all_indexes s ON s.indexrelid = c.oid "
-    "WHERE i.indrelid = to_regclass(%s) AND starts_with(c.relname, %s) AND {}"
+    "WHERE i.indrelid = %s::regclass AND starts_with(c.relname, %s) AND {}"
 )
 _FORMS: Final = {
     # NOTE: a text of any length fits; an entry of a btree has at most 2,704 bytes.
