@@ -9,7 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
+
+from psycopg import errors as pg
 
 from twinframe.errors import InvalidArgument
 from twinframe.errors.nearest import find_nearest
@@ -67,8 +70,10 @@ def create_index(connection: Connection, schema: str, name: str) -> bool:
         index = f'"{_build_name(name, form)}"'
         text = f'CREATE INDEX CONCURRENTLY {index} ON "{schema}".twin {rest.format(name)}'
         build_index(connection, f'"{schema}".{index}', f'"{schema}".twin', text)
-    # NOTE: the planner has no idea of the values of an expression before.
-    connection.execute(f'ANALYZE "{schema}".twin')
+    # NOTE: the planner has no idea of the values of an expression before. Of a deadlock, the other
+    # one is building an index, and will do so, too.
+    with suppress(pg.DeadlockDetected):
+        connection.execute(f'ANALYZE "{schema}".twin')
     return True
 
 
