@@ -119,8 +119,10 @@ def _read(store: FilePointStore, result: Path, seconds: float) -> None:
             now = max(float(value or 0) for value in paired)
             found["back"] += now < last
             last = now
-        except (TwinframeError, IndexError, TypeError, ValueError):
+        except TwinframeError:
             found["failed"] += 1
+        except (IndexError, TypeError, ValueError):  # a part is gone
+            found["torn"] += 1
     store.close()
     with result.open("w", encoding="utf-8") as file:
         json.dump(found, file)

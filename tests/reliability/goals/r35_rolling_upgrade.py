@@ -25,8 +25,12 @@ from tests.waiting import PATIENCE
 
 BREAKING = "breaking-migration"
 _REPORT_SECONDS = 8.0
-"""Longer than a batch of writes may wait for others."""
+"""How long a migration waits for the report: longer than a batch of writes may wait for others."""
 _QUERY = {"query": "SELECT * FROM DIGITALTWINS T WHERE T.value >= 0 AND T.$dtId = 'w0'"}
+_WAITING = (
+    "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' "
+    "AND relation = 'twinframe_default.twin'::regclass"
+)
 _VERSION = "SELECT version FROM twinframe_default.graph"
 
 
@@ -124,12 +128,24 @@ def _migrate(services: Services, release: str) -> int:
     """Begin a node of the release while a report has the twins in use."""
     with psycopg.connect(services.database.url) as report:
         report.execute("SELECT count(*) FROM twinframe_default.twin")
-        ending = threading.Timer(_REPORT_SECONDS, report.rollback)
+        begun = threading.Event()
+        ending = threading.Thread(target=_end, args=(services, report, begun))
         ending.start()
-        services.add(TWINFRAME_SEEDED_RELEASE=release)
-        ending.join()
+        try:
+            services.add(TWINFRAME_SEEDED_RELEASE=release)
+        finally:
+            begun.set()
+            ending.join()
     ((version,),) = services.database.ask(_VERSION)
     return int(version)
+
+
+def _end(services: Services, report: psycopg.Connection, begun: threading.Event) -> None:
+    """End the report some time after the migration began to wait for it, or went past it."""
+    while not (begun.is_set() or services.database.ask(_WAITING)):
+        begun.wait(0.02)
+    begun.wait(_REPORT_SECONDS)
+    report.rollback()
 
 
 def _leave_behind(services: Services, first: Server) -> Refusals:
