@@ -23,6 +23,7 @@ DISTRIBUTIONS = [ROOT, *sorted(path.parent for path in (ROOT / "plugins").glob("
 OPTIONAL = {
     "twinframe/demo": "demo",
     "twinframe/runtime/instruments/traces.py": "otel",
+    "twinframe/pytest_plugin.py": "testing",
     "twinframe/testing": "testing",
     "twinframe_storage_rdf/shacl/__main__.py": "shacl",
 }

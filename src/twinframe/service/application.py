@@ -57,18 +57,21 @@ def create_app(
 
 
 def build_app(
-    installation: Installation, relay: Path | None = None, buckets: SharedBuckets | None = None
+    installation: Installation,
+    relay: Path | None = None,
+    buckets: SharedBuckets | None = None,
+    store: StoreService | None = None,
 ) -> Guard:
     """Build the ASGI application of an installation. Call it in the process that serves.
 
     `relay` connects the workers of a service, and `buckets` hold the rates of callers that they
-    share; None is a service of one worker. NOTE: nothing is opened and no thread runs before the
-    lifespan's start-up.
+    share; None is a service of one worker. `store` is the one to serve, None: that of the
+    settings. NOTE: nothing is opened and no thread runs before the lifespan's start-up.
     """
     settings = installation.settings
     bind = settings.server.bind
     mcp = bind if settings.mcp.enabled else None
-    return _build(installation, ROUTES, mcp, relay, buckets)
+    return _build(installation, ROUTES, mcp, relay, buckets, store)
 
 
 def build_mcp_app(
@@ -88,6 +91,7 @@ def _build(
     mcp: str | None,
     relay: Path | None,
     buckets: SharedBuckets | None,
+    store: StoreService | None = None,
 ) -> Guard:
     settings = installation.settings
     memory = build_account(settings)
@@ -96,7 +100,7 @@ def _build(
     told = instruments.instruments
     asks = settings.authentication.asks
     rates = build_rates(settings, buckets, instruments.on_refusal, asks=asks)
-    store = StoreService(installation.build_store(), settings, told)
+    store = store or StoreService(installation.build_store(), settings, told)
     access = build_access(installation)
     gate = None if access is None else access.gate
     endpoints = build_endpoints(installation)

@@ -1,9 +1,10 @@
-"""The published test kit for plugin authors: contracts, factories, fault injection.
+"""The published test kit: a service for tests of clients, and contracts for plugin authors.
 
 A driver's tests inherit `twinframe.testing.storage_contract.GraphStoreContract` and, where it keeps
 control records, `twinframe.testing.control_contract.SharedControlStoreContract`; a permission
 provider's `twinframe.testing.permission_contract.PermissionProviderContract`; those of a query
-engine `twinframe.testing.query_contract.QueryEngineContract`.
+engine `twinframe.testing.query_contract.QueryEngineContract`. Tests of code that uses a graph or a
+service have the fixtures of `twinframe.pytest_plugin`.
 """
 
 import importlib.util

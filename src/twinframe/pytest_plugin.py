@@ -1,0 +1,43 @@
+"""Fixtures for tests of code that uses a graph: `twinframe_graph` and `twinframe_service`.
+
+pytest loads this module where twinframe is installed. PERF: it imports nothing of twinframe before
+a fixture is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from twinframe.library import LocalGraph
+    from twinframe.testing.serving import LocalService
+
+_MARKER = (
+    "twinframe(models=(), files=(), settings={}): what the graph of this test has: models (files "
+    "and folders of DTDL, or interfaces), files that `twinframe import` reads, and settings"
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+@pytest.fixture
+def twinframe_graph(request: pytest.FixtureRequest) -> Iterator[LocalGraph]:
+    """Open a graph in memory for this test, with what its marker `twinframe` names."""
+    yield from _load().open_graph(request)
+
+
+@pytest.fixture
+def twinframe_service(request: pytest.FixtureRequest) -> Iterator[LocalService]:
+    """Serve a graph in memory for this test on a free port, with what its marker names."""
+    yield from _load().open_service(request)
+
+
+def _load() -> Any:
+    return import_module("twinframe.testing.fixtures")
