@@ -414,7 +414,46 @@ def store_progress_early(module: Any) -> None:
     module.Keeper._add = add_early
 
 
+def write_in_another_transaction(module: Any) -> None:
+    """What a statement reads first is read in a transaction before the one in which it writes."""
+    whole = module.Statements.run
+
+    async def run(self: Any, prepared: Any, *, rehearse: bool = False) -> Any:
+        steps = prepared.statement.parts[0]
+        if rehearse or prepared.prefix or not prepared.writes or type(steps[0]).__name__ != "Read":
+            return await whole(self, prepared, rehearse=rehearse)
+        result = module.StatementResult(prepared.columns)
+        start = module.Table((), list(module.START))
+        names = module._names(steps[1:])
+        table = await self._run_some(prepared, result, steps[:1], start, names)
+        rest = await self._run_some(prepared, result, steps[1:], table, prepared.columns)
+        slots = [rest.names.index(name) for name in prepared.columns]
+        result.rows = [tuple(row[slot] for slot in slots) for row in rest.rows]
+        return result
+
+    module.Statements.run = run
+
+
+def remember_what_is_missing(module: Any) -> None:
+    """MERGE looks again for what it did not find only a twentieth of a second later."""
+    look = module.StatementRun._match
+    missing: dict[str, float] = {}
+
+    def match(self: Any, step: Any, names: Any, row: Any, columns: Any) -> Any:
+        key = f"{self._bind(step, names, row, columns)[1]}{self.around.parameters.get('b')}"
+        found = [] if time.monotonic() - missing.get(key, 0.0) < 0.05 else None
+        if found is None:
+            found = look(self, step, names, row, columns)
+        if not found:
+            missing[key] = time.monotonic()
+        return found
+
+    module.StatementRun._match = match
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
+    "two-transactions": (("twinframe.graph.statements.statements", write_in_another_transaction),),
+    "merge-remembers": (("twinframe.query.writing.run", remember_what_is_missing),),
     "believe-lost-commits": (("twinframe_storage_postgres.store", believe_lost_commits),),
     "repeat-lost-commits": (("twinframe_storage_postgres.store", repeat_lost_commits),),
     "route-progress-early": (("twinframe.graph.delivery.deliverer", pass_events_early),),
