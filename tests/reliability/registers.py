@@ -40,7 +40,8 @@ MODELS: Final = (
 )
 KEYS: Final = tuple(f"k{number}" for number in range(6))
 PREPARE: Final = (
-    "UNWIND $keys AS key CREATE (:Register {`$dtId`: key, version: 0, last: 'start ', content: 100})"
+    "UNWIND $keys AS key "
+    "CREATE (:Register {`$dtId`: key, version: 0, last: 'start ', content: 100})"
 )
 
 

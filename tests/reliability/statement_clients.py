@@ -143,8 +143,8 @@ def list_figures(port: int, clients: Sequence[Client]) -> list[Figure]:
         every += client.operations
     found = check_order(every)
     wrong = [one for client in (*clients, last) for one in client.wrong]
-    for one in [*found.list_all(), *wrong][:20]:
-        print(f"    {one}", flush=True)
+    for one in [*found.list_all(), *wrong][:5]:
+        print(f"    {one[:200]}", flush=True)
     return [
         exactly("acknowledged writes lost", len(found.lost)),
         exactly("written or merged twice", len(found.doubled)),
