@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pydantic import SecretStr
 
 from tests.postgres.graphs import Graphs
 from tests.postgres.server import build_prefix, share_server
+from tests.waiting import PATIENCE
 from twinframe.errors import QueryInvalid
 from twinframe.model.rendering import render_row
 from twinframe.query.algebra import Query, ResultShape
@@ -286,7 +288,9 @@ def test_statements_do_not_grow_with_the_rows(
         for engine in (PostgresQueryEngine(lambda: abilities), PostgresQueryEngine()):
             execution = split(query, engine, {})
             server.count = 0
-            with session.snapshot():
+            with session.snapshot(
+                time.monotonic() + PATIENCE
+            ):  # a snapshot without one is an export
                 rows = [body for body, _ in execution.run_json(session, {}, Limits())]
             counts.append(server.count)
             answers.append(sorted(rows))
