@@ -288,9 +288,8 @@ def test_statements_do_not_grow_with_the_rows(
         for engine in (PostgresQueryEngine(lambda: abilities), PostgresQueryEngine()):
             execution = split(query, engine, {})
             server.count = 0
-            with session.snapshot(
-                time.monotonic() + PATIENCE
-            ):  # a snapshot without one is an export
+            # NOTE: a snapshot without a deadline is that of an export, which has savepoints.
+            with session.snapshot(time.monotonic() + PATIENCE):
                 rows = [body for body, _ in execution.run_json(session, {}, Limits())]
             counts.append(server.count)
             answers.append(sorted(rows))
