@@ -22,7 +22,7 @@ TWINS = (
     ),
     Twin(
         fault="merge-remembers",
-        seeds="MERGE remembers for 50 ms what it did not find",
+        seeds="MERGE remembers for half a second what it did not find",
         breaks=("written or merged twice",),
     ),
 )

@@ -435,13 +435,13 @@ def write_in_another_transaction(module: Any) -> None:
 
 
 def remember_what_is_missing(module: Any) -> None:
-    """MERGE looks again for what it did not find only a twentieth of a second later."""
+    """MERGE looks again for what it did not find only half a second later."""
     look = module.StatementRun._match
     missing: dict[str, float] = {}
 
     def match(self: Any, step: Any, names: Any, row: Any, columns: Any) -> Any:
         key = f"{self._bind(step, names, row, columns)[1]}{self.around.parameters.get('b')}"
-        found = [] if time.monotonic() - missing.get(key, 0.0) < 0.05 else None
+        found = [] if time.monotonic() - missing.get(key, 0.0) < 0.5 else None
         if found is None:
             found = look(self, step, names, row, columns)
         if not found:
