@@ -254,7 +254,7 @@ def test_the_editor_is_told_the_words_of_both_languages(built: Path, service: Se
     assert content is not None
     words = orjson.loads(content.body)
     assert "MATCH" in words["cypher"]["keywords"]
-    assert "CREATE" in words["cypher"]["refused"]
+    assert "CREATE" in words["cypher"]["writing"]
     assert "SELECT" in words["adt"]["keywords"]
     by_name = {one["name"]: one for one in words["cypher"]["functions"]}
     assert by_name["substring"] == {
