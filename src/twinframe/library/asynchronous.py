@@ -94,5 +94,5 @@ async def open_async(
     See `open`.
     """
     installation = build_installation(path, settings)
-    async with open_graph(installation) as graph:
+    async with open_graph(installation, alone=False) as graph:
         yield AsyncLocalGraph(graph, installation.settings)

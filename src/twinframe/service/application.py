@@ -21,6 +21,7 @@ from twinframe.http.guard import Guard
 from twinframe.http.operations import Route
 from twinframe.http.routes import ROUTES
 from twinframe.http.sites import SiteServer
+from twinframe.runtime.memory import MemoryAccount
 from twinframe.service.access import build_access, build_rates
 from twinframe.service.assistants import build_hosted_service, build_service, list_resources
 from twinframe.service.endpoints import build_endpoints
@@ -61,17 +62,19 @@ def build_app(
     relay: Path | None = None,
     buckets: SharedBuckets | None = None,
     store: StoreService | None = None,
+    memory: MemoryAccount | None = None,
 ) -> Guard:
     """Build the ASGI application of an installation. Call it in the process that serves.
 
     `relay` connects the workers of a service, and `buckets` hold the rates of callers that they
-    share; None is a service of one worker. `store` is the one to serve, None: that of the
-    settings. NOTE: nothing is opened and no thread runs before the lifespan's start-up.
+    share; None is a service of one worker. `store` is the one to serve, and `memory` the account of
+    the process; None: those of the settings. NOTE: nothing is opened and no thread runs before the
+    lifespan's start-up.
     """
     settings = installation.settings
     bind = settings.server.bind
     mcp = bind if settings.mcp.enabled else None
-    return _build(installation, ROUTES, mcp, relay, buckets, store)
+    return _build(installation, ROUTES, mcp, relay, buckets, store, memory)
 
 
 def build_mcp_app(
@@ -92,9 +95,10 @@ def _build(
     relay: Path | None,
     buckets: SharedBuckets | None,
     store: StoreService | None = None,
+    memory: MemoryAccount | None = None,
 ) -> Guard:
     settings = installation.settings
-    memory = build_account(settings)
+    memory = memory or build_account(settings)
     bodies = Bodies(settings, memory)
     instruments = InstrumentService(settings, memory)
     told = instruments.instruments

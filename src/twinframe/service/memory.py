@@ -42,8 +42,11 @@ class MemoryLevels:
         return levels
 
 
-def build_account(settings: Settings, workers: int = 0) -> MemoryAccount:
-    """Build the account of one of `workers` processes; 0 uses the service's number of workers."""
+def build_account(settings: Settings, workers: int = 0, *, alone: bool = True) -> MemoryAccount:
+    """Build the account of one of `workers` processes; 0 uses the service's number of workers.
+
+    In a process that is not `alone`, such as a notebook, only what the account counts is bounded.
+    """
     own = settings.memory
     shares = {
         Part.REQUESTS: own.requests,
@@ -54,7 +57,7 @@ def build_account(settings: Settings, workers: int = 0) -> MemoryAccount:
     }
     total = max(_LEAST_BYTES, _read_share(settings, workers) - _BASE_BYTES)
     limits = {part: total * share // 100 for part, share in shares.items()}
-    return MemoryAccount(total, limits, Footprint(total + _BASE_BYTES))
+    return MemoryAccount(total, limits, Footprint(total + _BASE_BYTES) if alone else None)
 
 
 def check_memory(settings: Settings) -> Finding:

@@ -62,19 +62,25 @@ def build_graph(
 
 @asynccontextmanager
 async def open_graph(
-    installation: Installation, store: str = "", database: str = "", *, upkeep: bool = False
+    installation: Installation,
+    store: str = "",
+    database: str = "",
+    *,
+    upkeep: bool = False,
+    alone: bool = True,
 ) -> AsyncIterator[Graph]:
     """Open the use cases without a service: the store is open inside the context only.
 
     `store` and `database` are those of its entry in the catalog; empty is the service's own graph.
     With `upkeep` old events are deleted meanwhile, as in a service; otherwise many writes would
-    leave all their events behind.
+    leave all their events behind. `alone`: the process is there for this graph only.
     """
     service = StoreService(installation.build_store(store, database), installation.settings)
     await service.start()
     try:
         points = installation.find_point_store(service.store)
-        graph = build_graph(installation, service, graph=store, points=points)
+        memory = build_account(installation.settings, workers=1, alone=alone)
+        graph = build_graph(installation, service, graph=store, memory=memory, points=points)
         if not upkeep:
             yield graph
             return

@@ -23,6 +23,7 @@ from twinframe.library.graph import LocalGraph
 from twinframe.library.loop import LoopThread
 from twinframe.library.opening import build_installation
 from twinframe.service.application import build_app
+from twinframe.service.memory import build_account
 from twinframe.service.opening import StoreService, build_graph
 
 _QUIET: Final = {"Logging__Access": False, "Logging__Audit": False}
@@ -88,7 +89,8 @@ def serve(settings: Mapping[str, Any]) -> Iterator[LocalService]:
 @asynccontextmanager
 async def _serve(installation: Installation) -> AsyncIterator[tuple[str, AsyncLocalGraph]]:
     store = StoreService(installation.build_store(), installation.settings)
-    app = build_app(installation, store=store)
+    memory = build_account(installation.settings, workers=1, alone=False)
+    app = build_app(installation, store=store, memory=memory)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = _OneServer(app)
         serving = asyncio.create_task(server.serve([listening]))
@@ -100,7 +102,9 @@ async def _serve(installation: Installation) -> AsyncIterator[tuple[str, AsyncLo
             if not server.started:
                 await serving
                 raise StorageError("The service did not start; its log says why.")
-            graph = AsyncLocalGraph(build_graph(installation, store), installation.settings)
+            graph = AsyncLocalGraph(
+                build_graph(installation, store, memory=memory), installation.settings
+            )
             yield f"http://127.0.0.1:{listening.getsockname()[1]}", graph
         finally:
             server.is_over.set()

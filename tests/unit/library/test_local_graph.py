@@ -31,6 +31,7 @@ from twinframe.errors import (
     TwinNotFound,
     ValidationFailed,
 )
+from twinframe.runtime import heap
 
 # --- both forms, in memory and in a file --------------------------------------------------------
 
@@ -304,6 +305,17 @@ sys.exit(os.waitstatus_to_exitcode(status))
     command = [sys.executable, "-c", code, str(tmp_path / "a.db")]
     done = run_program(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_a_process_holds_beside_its_graph_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(heap.Footprint, "is_over", lambda _: True)
+    with twinframe.open() as graph:
+        graph.create_models(MODELS)
+        done = graph.execute("UNWIND range(1, 20) AS n CREATE (:Room {seats: n})")
+        assert done.counters.nodes_created == 20
+        assert len(graph.query("MATCH (t) RETURN t ORDER BY t.seats")) == 20
 
 
 def test_threads_share_a_graph_and_no_update_is_lost(tmp_path: Path) -> None:
