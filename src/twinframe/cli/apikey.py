@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from twinframe.access.authentication.api_keys import ApiKey, ApiKeys
-from twinframe.cli.console import config_option, json_option, write_json
+from twinframe.cli.console import CommandGroup, config_option, json_option, write_json
 from twinframe.cli.grants import parse_duration, parse_grants, parse_name, render_moment
 from twinframe.cli.tables import write_table
 from twinframe.hooks.installation import load_installation
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def apikey() -> None:
     """Make, list and revoke API keys."""
 

@@ -1,12 +1,14 @@
-"""A gunicorn arbiter that reports unready for a while before it stops at TERM.
+"""A gunicorn arbiter that reports unready for a while before it stops at TERM, and stops when its
+terminal is closed.
 
-HUP, INT and QUIT are gunicorn's own.
+INT and QUIT are gunicorn's own.
 """
 
 from __future__ import annotations
 
 import logging
 import mmap
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -47,6 +49,16 @@ class LeavingArbiter(Arbiter):
         super().__init__(app)
         self._leave = leave
         self._read_delay = read_delay
+        # NOTE: `nohup` ignores HUP: the service is to outlive its terminal.
+        stays = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        self._ends_with_terminal = _has_terminal() and not stays
+
+    def handle_hup(self) -> None:
+        """Reload the settings, or stop: HUP also comes when the terminal is closed."""
+        if self._ends_with_terminal and not _has_terminal():
+            _LOG.info("The terminal was closed. Start with nohup or setsid to serve without one.")
+            self.handle_term()
+        super().handle_hup()
 
     def handle_term(self) -> None:
         """Report unready, wait, and stop."""
@@ -74,3 +86,12 @@ class LeavingArbiter(Arbiter):
                 return
             self.murder_workers()
             self.manage_workers()
+
+
+def _has_terminal() -> bool:
+    """Return whether this process has a controlling terminal."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from twinframe.cli.console import config_option, json_option, write_json
+from twinframe.cli.console import CommandGroup, config_option, json_option, write_json
 from twinframe.cli.grants import (
     parse_duration,
     parse_grants,
@@ -27,7 +27,7 @@ from twinframe.tokenserver.clients import Clients
 id_argument = click.argument("client_id", metavar="ID")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def client() -> None:
     """Register, list, rotate and remove clients of the token server."""
 

@@ -18,6 +18,8 @@ DAMAGED: Final = os.EX_DATAERR
 will not help until a backup is restored.
 """
 
+_LONGEST_HELP: Final = 1000  # characters; click cuts at what is left of one line
+
 config_option = click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -26,7 +28,19 @@ config_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
+    """A command group whose help is not cut."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, each with the whole first sentence of its help."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(_LONGEST_HELP)) for name, each in found if each]
+            )
+
+
+class Commands(CommandGroup):
     """A command group that ends with a line per error and exit code 1, not with a traceback."""
 
     def invoke(self, ctx: click.Context) -> object:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import click
 
-from twinframe.cli.console import config_option, refuse_start
+from twinframe.cli.console import CommandGroup, config_option, refuse_start
 from twinframe.cli.serve import Service, run_service
 from twinframe.control.http.application import build_control_settings
 from twinframe.control.records.actors import Principal, parse_principal
@@ -26,7 +26,7 @@ from twinframe.settings import Settings
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @click.option(
     "--provision/--no-provision",
     default=None,
@@ -133,6 +133,10 @@ class ControlServer(Service):
     def list_refusals(self, installation: Installation) -> list[Refusal]:
         """List the problems that would stop the start."""
         return list(find_control_refusals(installation))
+
+    def list_pages(self) -> list[str]:
+        """Return none: the control plane has no page of its own."""
+        return []
 
     def uses_mcp(self) -> bool:
         """Return False."""

@@ -20,7 +20,7 @@ import click
 from twinframe.cli.console import config_option
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.installation import load_installation
-from twinframe.service.preflight import check_bind
+from twinframe.service.preflight import check_bind, find_url
 from twinframe.settings import ServerSettings, Settings
 from twinframe.tokenserver.addresses import build_addresses
 from twinframe.tokenserver.clients import Clients
@@ -28,7 +28,6 @@ from twinframe.tokenserver.clients import Clients
 _EXPLORER = "/explorer/"
 _START_SECONDS = 30.0
 _POLL_SECONDS = 0.02
-_OPEN = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104  (compared, not bound)
 _QUIET = {"Logging__Level": "warning", "Logging__Access": "false", "Logging__Audit": "false"}
 _AUDIENCE = "twinframe-demo"
 _PERMISSIONS = ("digitaltwins/*", "models/*", "query/*", "mcp/*")
@@ -86,13 +85,13 @@ def build_url(server: ServerSettings) -> str:
 
     Raises `ConfigurationError`.
     """
-    host, _colon, port = server.bind.rpartition(":")
-    if server.tls.certificate or server.bind.startswith("unix:") or not int(port):
+    url = find_url(server)
+    if not url.startswith("http://") or url.endswith(":0"):
         raise ConfigurationError(
             "The demo talks plain HTTP to a port: unset Server__Tls__Certificate and "
             "Server__Tls__Key, and set Server__Bind to an address such as 127.0.0.1:8080."
         )
-    return f"http://{_OPEN.get(host, host)}:{port}"
+    return url
 
 
 # --- access ---------------------------------------------------------------------------------------

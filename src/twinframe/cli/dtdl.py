@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from twinframe.cli.console import json_option, write_json
+from twinframe.cli.console import CommandGroup, json_option, write_json
 from twinframe.cli.tables import write_table
 from twinframe.dtdl import (
     Component,
@@ -63,7 +63,7 @@ _UNDEFINED = click.option(
 )
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def dtdl() -> None:
     """Check, show and compare models. Works alone: no service, no settings.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from twinframe.cli.backup import find_entry
-from twinframe.cli.console import config_option
+from twinframe.cli.console import CommandGroup, config_option
 from twinframe.cli.tables import write_table
 from twinframe.control.hosting.catalog import Catalog, CatalogEntry
 from twinframe.control.hosting.databases import GraphDatabases
@@ -17,7 +17,7 @@ from twinframe.control.hosting.service import build_catalog
 from twinframe.hooks.installation import load_installation
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def graphs() -> None:
     """Hosted graphs over several databases."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from twinframe.cli.backup import find_store, graph_option
-from twinframe.cli.console import config_option
+from twinframe.cli.console import CommandGroup, config_option
 from twinframe.cli.progress import open_bar, progress_option
 from twinframe.graph.transfer.tables import ExportedTables
 from twinframe.hooks.installation import load_installation
@@ -16,7 +16,7 @@ from twinframe.service.endpoints import build_table_sink
 from twinframe.service.opening import open_graph
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def history() -> None:
     """Export what changed in a graph."""
 

@@ -8,6 +8,7 @@ import asyncio
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
@@ -100,6 +101,22 @@ class _Counted:
         return piece
 
 
+@dataclass(slots=True)
+class _Group:
+    """Refused lines with the same message: the first one, their number, and the last line."""
+
+    first: Finding
+    last: int
+    lines: int = 1
+
+    def render(self) -> str:
+        one = self.first
+        item = f", {one.item}" if one.item else ""
+        like = f" and {self.lines - 1} like it, up to line {self.last}" if self.lines > 1 else ""
+        said = "; ".join([one.message, *(detail.message for detail in one.details)])
+        return f"line {one.line} ({one.section.value}{item}){like}: {said}"
+
+
 class _Run:
     """One import with its report."""
 
@@ -116,7 +133,7 @@ class _Run:
         self._source = _Counted(source, bar, task)
         self._bar, self._task, self._out = bar, task, out
         self._log = ImportLog(file, read_clock)
-        self._findings: list[Finding] = []
+        self._groups: dict[tuple[object, ...], _Group] = {}
         self.done = Progress()
 
     async def store(
@@ -144,12 +161,9 @@ class _Run:
 
     def print_outcome(self) -> None:
         """Print the refused lines and the resulting counts."""
-        write_problems(
-            f"line {one.line} ({one.section.value}{f', {one.item}' if one.item else ''}): "
-            + "; ".join([one.message, *(detail.message for detail in one.details)])
-            for one in self._findings
-        )
-        done, more = self.done, self.done.errors - len(self._findings)
+        write_problems(group.render() for group in self._groups.values())
+        done = self.done
+        more = done.errors - sum(group.lines for group in self._groups.values())
         if more:
             write_problems([f"... and {more} more lines; --log has them all."])
         there = f" ({done.skipped} were there already)" if done.skipped else ""
@@ -162,11 +176,22 @@ class _Run:
 
     def _report(self, progress: Progress, findings: Sequence[Finding]) -> None:
         self.done = progress
-        self._findings += findings[: _SHOWN - len(self._findings)]
         for finding in findings:
             self._write(self._log.render_finding(finding))
+            self._count(finding)
         counts = f"{progress.twins:,} twins, {progress.relationships:,} relationships"
         self._bar.update(self._task, description=counts)
+
+    def _count(self, finding: Finding) -> None:
+        """Add the finding to those that say the same, apart from the id it is about."""
+        said = [finding.message, *(detail.message for detail in finding.details)]
+        key = finding.section, *(each.replace(finding.item or "\0", "") for each in said)
+        group = self._groups.get(key)
+        if group is not None:
+            group.lines += 1
+            group.last = finding.line
+        elif len(self._groups) < _SHOWN:
+            self._groups[key] = _Group(finding, last=finding.line)
 
     def _write(self, line: bytes) -> None:
         if self._out is not None:

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from twinframe.cli.console import config_option, json_option, write_json
+from twinframe.cli.console import CommandGroup, config_option, json_option, write_json
 from twinframe.cli.tables import write_table
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.installation import load_installation
@@ -23,7 +23,7 @@ _COLUMNS: Final = (
 property_argument = click.argument("name", metavar="PROPERTY")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def index() -> None:
     """Index properties, so that queries on their values need not look at every twin."""
 

@@ -61,6 +61,10 @@ class McpService(Service):
         """Return the installation with the current settings, at the address of this server."""
         return build_mcp_installation(load_installation(self._config))
 
+    def list_pages(self) -> list[str]:
+        """Return none: assistants need no page."""
+        return []
+
     def uses_mcp(self) -> bool:
         """Return True."""
         return True

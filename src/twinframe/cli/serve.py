@@ -9,11 +9,13 @@ import gc
 import logging
 import math
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
 import click
 from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
@@ -29,8 +31,15 @@ from twinframe.service.application import build_app
 from twinframe.service.features import load_features, load_part
 from twinframe.service.instruments import open_metrics
 from twinframe.service.logs import configure_logging
-from twinframe.service.preflight import Refusal, check_bind, find_refusals, list_warnings
+from twinframe.service.preflight import (
+    Refusal,
+    check_bind,
+    find_refusals,
+    find_url,
+    list_warnings,
+)
 from twinframe.service.relay_directory import open_relay
+from twinframe.service.sites import build_sites
 from twinframe.settings import ServerSettings, Settings
 
 _CLOSING_SECONDS = 5
@@ -110,6 +119,18 @@ class Service(BaseApplication):
         """Whether MCP is served, whose workers have to connect to each other."""
         return self._installation.settings.mcp.enabled
 
+    def list_pages(self) -> list[str]:
+        """List the paths of the pages for a browser."""
+        sites = [f"{site.path}/" for site in build_sites(self._installation)]
+        return [*sites, *(["/swagger"] if find_spec("swagger_ui") else [])]
+
+    def _greet(self, _arbiter: Arbiter) -> None:
+        server = self.read_settings(self._installation).server
+        url = find_url(server)
+        if url and not url.endswith(":0"):
+            pages = "".join(f" · {url}{page}" for page in self.list_pages())
+            _LOG.info("Serving at %s%s%s", url, server.base_path, pages)
+
     def run(self) -> None:
         """Serve until a signal ends the service."""
         with self._held:
@@ -138,7 +159,8 @@ class Service(BaseApplication):
     def load_config(self) -> None:
         """Translate our settings to gunicorn's. Gunicorn's own files and variables are not read."""
         settings = build_gunicorn_settings(self.read_settings(self._installation).server)
-        for name, value in (settings | {"proc_name": self.name}).items():
+        settings |= {"proc_name": self.name, "when_ready": self._greet}
+        for name, value in settings.items():
             self.cfg.set(name, value)
 
     def load(self) -> Guard:

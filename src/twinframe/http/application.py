@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, cast
@@ -40,7 +39,7 @@ from twinframe.http.errors import (
 from twinframe.http.exchange import Asgi, Receive, Scope, Send
 from twinframe.http.explorer import Explorer
 from twinframe.http.guard import Guard, logger
-from twinframe.http.line_log import AccessLog
+from twinframe.http.line_log import open_access_log
 from twinframe.http.links import Links
 from twinframe.http.messages import read_exchange, write_no_content
 from twinframe.http.openapi import build_document
@@ -182,7 +181,7 @@ def build_guard(
     memory: MemoryAccount | None = None,
 ) -> Guard:
     """Build the guard in front of an application, with access log and CORS as the settings say."""
-    log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
+    log = open_access_log(settings.logging)
     guard = Guard(app, settings.server, access_log=log, memory=memory, build_error=build_error)
     if settings.cors.origins:
         guard.wrap(partial(build_cors, settings.cors))

@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import stat
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ import orjson
 from twinframe.access.gate import AuditEntry
 from twinframe.errors.masking import mask_path
 from twinframe.http.errors import render_text
+from twinframe.settings import LoggingSettings
 
 Entry = TypeVar("Entry")
 
@@ -180,6 +182,14 @@ class AccessLog(LineLog[AccessEntry]):
     ) -> None:
         render = render_json if form == "json" else render_line
         super().__init__(stream, render, name="access", capacity=capacity)
+
+
+def open_access_log(settings: LoggingSettings) -> AccessLog | None:
+    """Open the log of requests on standard error; None where the settings want none."""
+    if not settings.access:
+        return None
+    form = settings.choose_format(is_terminal=sys.stderr.isatty())
+    return AccessLog(sys.stderr.buffer, form)
 
 
 def render_json(entry: AccessEntry) -> bytes:

@@ -67,7 +67,9 @@ def build_document(
         "servers": [{"url": base or "/"}],
         "tags": [{"name": tag} for tag in dict.fromkeys(route.tag for route in routes)],
         "paths": paths,
-        "components": {"schemas": schemas.definitions, "securitySchemes": schemes},
+        # NOTE: Swagger UI offers to authorize even where the object of schemes is empty.
+        "components": {"schemas": schemas.definitions}
+        | ({"securitySchemes": schemes} if schemes else {}),
     }
 
 

@@ -121,6 +121,15 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
         set_up_process(self.ppid, signal.SIGTERM)
         super().init_process()
 
+    def init_signals(self) -> None:
+        """Reset signals as the base class does, but ignore INT.
+
+        NOTE: uvicorn stops at INT and then raises it again, so the arbiter would warn about each
+        worker at Ctrl-C. The arbiter has the signal, too, and stops its workers.
+        """
+        super().init_signals()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     def run(self) -> None:
         """Serve until a stop signal."""
         application = cast("ServedApplication", self.wsgi)

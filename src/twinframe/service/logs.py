@@ -140,7 +140,8 @@ def _find_handlers() -> list[ServiceHandler]:
 def configure_logging(settings: LoggingSettings) -> None:
     """Send the records of all loggers to standard error, in the form and from the level set."""
     handler = ServiceHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter() if settings.format == "json" else TextFormatter())
+    form = settings.choose_format(is_terminal=sys.stderr.isatty())
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     root = logging.getLogger()
     for old in list(root.handlers):
         if isinstance(old.formatter, (JsonFormatter, TextFormatter)):

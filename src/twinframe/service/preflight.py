@@ -29,6 +29,7 @@ from twinframe.settings import LOOPBACK_BINDS, ServerSettings, Settings, TlsSett
 Refusal: TypeAlias = ConfigurationError | StorageError
 """A reason why a service does not start; its message is one line."""
 
+_LOCAL = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104  (compared, not bound)
 _LONGEST_SOCKET_PATH = 107  # the kernel's limit, less the closing zero
 
 
@@ -260,6 +261,15 @@ def check_bind(server: ServerSettings, section: str = "Server") -> None:
         hint = " Another program listens there." if error.errno == errno.EADDRINUSE else ""
         reason = error.strerror or str(error)
         raise SettingsError(f"{section}__Bind={server.bind}: {reason}.{hint}") from error
+
+
+def find_url(server: ServerSettings) -> str:
+    """Return the address of the service for a client on this machine; empty for a socket file."""
+    if server.bind.startswith("unix:"):
+        return ""
+    host, _colon, port = server.bind.rpartition(":")
+    scheme = "https" if server.tls.certificate else "http"
+    return f"{scheme}://{_LOCAL.get(host, host)}:{port}"
 
 
 def _check_socket(path: Path, section: str) -> None:

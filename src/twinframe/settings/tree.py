@@ -283,12 +283,14 @@ class CorsSettings(Section):
 
 
 class LoggingSettings(Section):
-    """What is written to standard error, one JSON object a line."""
+    """What is written to standard error, one line each: text on a terminal, else JSON."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Lowest level that is logged."
     )
-    format: Literal["json", "text"] = Field(default="json", description="Format of the lines.")
+    format: Literal["auto", "json", "text"] = Field(
+        default="auto", description="Format of the lines. `auto`: text on a terminal, else JSON."
+    )
     access: bool = Field(default=True, description="Write a line for each request.")
     audit: bool = Field(
         default=True, description="Write a line for each decision about access, as JSON."
@@ -300,6 +302,12 @@ class LoggingSettings(Section):
         default="masked",
         description="The slow query's text: `masked` without its literals, `full`, or `none`.",
     )
+
+    def choose_format(self, *, is_terminal: bool) -> Literal["json", "text"]:
+        """Return the format of lines for a terminal or for any other stream."""
+        if self.format == "auto":
+            return "text" if is_terminal else "json"
+        return self.format
 
 
 class StorageSettings(Section):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +20,7 @@ from twinframe.errors import ConfigurationError, StorageError, TwinframeError
 from twinframe.http.errors import MethodNotAllowed, build_status
 from twinframe.http.exchange import Asgi
 from twinframe.http.guard import Guard
-from twinframe.http.line_log import AccessLog
+from twinframe.http.line_log import open_access_log
 from twinframe.http.messages import read_exchange, write_no_content
 from twinframe.http.routing import BoundResponder, TableRouter
 from twinframe.settings import ServerSettings, Settings
@@ -69,7 +68,7 @@ def build_token_server(settings: Settings) -> Guard:
     app.add_error_handler(TwinframeError, _write_error)
     app.add_error_handler(falcon.HTTPError, _write_http_error)
     app.add_error_handler(Exception, _raise_on)
-    log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
+    log = open_access_log(settings.logging)
     responders.guard = Guard(cast("Asgi", app), build_server_settings(settings), access_log=log)
     return responders.guard
 

@@ -137,12 +137,24 @@ def test_refused_lines_are_listed_logged_and_told_by_the_exit_code(
     log = tmp_path / "log.ndjson"
     done = shell.run("import", "-", "--log", str(log), stdin=build_lines(*bad))
     assert done.exit_code == 1
-    assert "twinframe: line 10 (Relationships, x0 of a): Could not deserialize" in done.stderr
-    assert "... and 5 more lines; --log has them all." in done.stderr
+    start = "twinframe: line 10 (Relationships, x0 of a) and 24 like it, up to line 34: Could not"
+    assert start in done.stderr
+    assert len(done.stderr.splitlines()) == 1
     assert "25 lines were refused" in done.stdout
     lines = [orjson.loads(line) for line in log.read_bytes().splitlines()]
     assert sum(line["logType"] == "Error" for line in lines) == 25
     assert lines[-1]["details"]["status"] == "Failed"
+
+
+def test_of_many_kinds_of_refused_lines_twenty_are_shown(shell: Shell) -> None:
+    bad = [
+        {"$dtId": "a", "$relationshipId": "x", "$targetId": "b", "$relationshipName": f"n{at}"}
+        for at in range(25)
+    ]
+    done = shell.run("import", "-", stdin=build_lines(*bad))
+    assert done.exit_code == 1
+    assert "... and 5 more lines; --log has them all." in done.stderr
+    assert len(done.stderr.splitlines()) == 21
 
 
 def test_a_file_that_breaks_off_says_where_to_go_on(shell: Shell) -> None:

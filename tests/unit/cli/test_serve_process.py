@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -11,7 +14,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +172,78 @@ def test_a_start_that_cannot_be_is_one_line_and_a_failure(
     assert result.returncode == 1
     assert len(result.stderr.splitlines()) == 1
     assert said in result.stderr
+
+
+class Terminal:
+    """A terminal with one command in it."""
+
+    def __init__(self, words: Sequence[str], folder: Path) -> None:
+        self.port = free_port()
+        self.shown = ""
+        settings = {
+            "Server__Bind": f"127.0.0.1:{self.port}",
+            "Server__Workers": "1",
+            "Storage__Sqlite__Directory": str(folder),
+        }
+        self.pid, self.end = pty.fork()
+        if self.pid == 0:
+            os.environ.update(settings)
+            os.execvp(words[0], words)  # noqa: S606  (our own command)
+
+    def read_until(self, text: str) -> None:
+        end = time.monotonic() + SECONDS
+        while text not in self.shown:
+            assert time.monotonic() < end, self.shown
+            if select.select([self.end], [], [], 1)[0]:
+                self.shown += os.read(self.end, 65536).decode()
+
+    def read_exit_code(self) -> int:
+        """Return the exit code of the command."""
+        found: list[int] = []
+
+        def has_ended() -> bool:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            found.append(os.waitstatus_to_exitcode(status))
+            return bool(pid)
+
+        wait_for(has_ended, "the end of the command")
+        return found[-1]
+
+
+SERVE = (sys.executable, "-m", "twinframe", "serve")
+STARTED = "Application startup complete"
+
+
+def test_a_terminal_shows_lines_of_text_and_no_warning_at_ctrl_c(tmp_path: Path) -> None:
+    terminal = Terminal(SERVE, tmp_path)
+    terminal.read_until(STARTED)
+    os.write(terminal.end, b"\x03")
+    terminal.read_until("Shutting down: Master")
+    assert terminal.read_exit_code() == 0
+    os.close(terminal.end)
+    assert f"INFO    twinframe.cli.serve: Serving at http://127.0.0.1:{terminal.port}/api ·" in (
+        terminal.shown
+    )
+    assert f"http://127.0.0.1:{terminal.port}/explorer/" in terminal.shown
+    assert "was sent" not in terminal.shown
+    assert '{"' not in terminal.shown
+
+
+def test_a_closed_terminal_ends_the_service(tmp_path: Path) -> None:
+    terminal = Terminal(SERVE, tmp_path)
+    terminal.read_until(STARTED)
+    os.close(terminal.end)
+    assert terminal.read_exit_code() == 0
+
+
+def test_a_service_that_ignores_hang_ups_outlives_its_terminal(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = f"exec nohup {shlex.join(SERVE)} >{log} 2>&1"
+    terminal = Terminal(["sh", "-c", command], tmp_path)
+    wait_for(lambda: log.exists() and STARTED in log.read_text(), "the start")
+    os.close(terminal.end)
+    try:
+        wait_for(lambda: "Hang up" in log.read_text(), "the reload")
+    finally:
+        os.kill(terminal.pid, signal.SIGTERM)
+    assert terminal.read_exit_code() == 0

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from twinframe.http.openapi import build_document
 from twinframe.http.operations import SIGNED_IN
 from twinframe.http.routes import ROUTES
 
@@ -89,3 +90,7 @@ def test_the_explorer_says_what_to_install_where_its_files_are_missing(
 def test_the_explorer_gives_out_no_other_file(client: Any) -> None:
     for name in ("LICENSE", "%2e%2e%2f__init__.py", "..%2F..%2Fpyproject.toml", "x"):
         assert client.send("GET", f"/swagger/assets/{name}").status == 404
+
+
+def test_a_service_that_asks_for_no_credentials_offers_none() -> None:
+    assert "securitySchemes" not in build_document(ROUTES, version="1", base="")["components"]

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import sys
+from typing import Literal
 
 import pytest
 
@@ -75,6 +76,18 @@ def test_configuring_again_replaces_form_and_level(capsys: pytest.CaptureFixture
         for handler in list(root.handlers):
             if isinstance(handler.formatter, (JsonFormatter, TextFormatter)):
                 root.removeHandler(handler)
+
+
+@pytest.mark.parametrize(
+    ("form", "on_terminal", "elsewhere"),
+    [("auto", "text", "json"), ("json", "json", "json"), ("text", "text", "text")],
+)
+def test_lines_are_text_on_a_terminal_alone_unless_the_setting_names_a_format(
+    form: Literal["auto", "json", "text"], on_terminal: str, elsewhere: str
+) -> None:
+    settings = LoggingSettings(format=form)
+    assert settings.choose_format(is_terminal=True) == on_terminal
+    assert settings.choose_format(is_terminal=False) == elsewhere
 
 
 # --- the thread that writes -----------------------------------------------------------------------

@@ -107,7 +107,14 @@ class PatchOperation(Shape):
 class QuerySpecification(Shape):
     """A query, or the token of its next page."""
 
-    query: str | None = Field(None, examples=["SELECT * FROM DIGITALTWINS T WHERE T.floor = 2"])
+    # NOTE: as a whole, or Swagger UI composes a body of each field's example.
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"query": "SELECT TOP(10) * FROM DIGITALTWINS T WHERE IS_DEFINED(T.name)"}]
+        }
+    )
+
+    query: str | None = None
     parameters: dict[str, JsonValue] | None = Field(
         None, description="Values of the query's parameters, by name without `$`."
     )
@@ -124,7 +131,19 @@ class QuerySpecification(Shape):
 class CypherStatement(Shape):
     """A statement of Cypher that may write; `rehearse` runs it and keeps nothing."""
 
-    query: str = Field(examples=["MERGE (r:Room {`$dtId`: 'room-7'}) SET r.temperature = 21"])
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "query": "MATCH (r:Room) WITH r LIMIT 1 SET r.name = $name RETURN r.name",
+                    "parameters": {"name": "Lounge"},
+                    "rehearse": True,
+                }
+            ]
+        }
+    )
+
+    query: str
     parameters: dict[str, JsonValue] | None = Field(
         None, description="Values of the statement's parameters, by name without `$`."
     )
