@@ -13,12 +13,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from twinframe.errors import (
     InvalidArgument,
@@ -33,6 +33,19 @@ from twinframe.graph.context.paging import PageSizes, TokenSigner
 from twinframe.graph.history.history import Asked, History, check_asked
 from twinframe.graph.history.past import PastSession
 from twinframe.graph.queries.names import QueryWarning
+from twinframe.graph.queries.pages import (
+    LATER,
+    Answer,
+    PageRequest,
+    RowDigest,
+    RowForm,
+    build_answer,
+    is_keyed,
+    measure_rows,
+    run_plan,
+    take_rows,
+    take_short,
+)
 from twinframe.graph.queries.past_values import QueryPast
 from twinframe.graph.queries.plans import Found, Plan, QueryPlans
 from twinframe.graph.queries.positions import (
@@ -51,20 +64,13 @@ from twinframe.model.values import JsonValue, Value
 from twinframe.query.engine import CannotRun, JsonRow, QueryEngine
 from twinframe.query.evaluate.constants import evaluate_briefly
 from twinframe.query.evaluate.limits import Limits, Meter
-from twinframe.query.evaluate.run import Row
 from twinframe.query.language import AsOf, split_as_of
 from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.storage.base import GraphSession
 
-_ROWS_A_UNIT: Final = 100
-_BYTES_A_UNIT: Final = 64 * 1024
-_STORE_STEPS_A_UNIT: Final = 50_000
-_EVALUATOR_STEPS_A_UNIT: Final = 500
 _PAUSE: Final = 0.01
 _OVERDUE: Final = 20.0
 """How many times as much as makes a copy worth it questions take to have waited for it."""
-_FIRST_ROWS: Final = 2
-_MOST_ROWS: Final = 256
 _SHORT_LIMITS: Final = Limits()
 """Those of a run at once, which only a store does, within the bounds of its session."""
 
@@ -86,52 +92,11 @@ class QueryPage(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-class RowForm(Protocol):
-    """A form of rows other than JSON, for a transport that has one."""
-
-    def render_rows(self, rows: Iterator[Row]) -> Iterator[bytes]:
-        """Yield each row as bytes without a line break, of which the first is none of `.!`."""
-
-
-# PERF: the following two are not frozen, since each query makes one of each and setting a field
-# of a frozen object takes 50 ns more. They are never changed.
-@dataclass(slots=True)
-class _Answer:
-    """Rows of a page, where the next one starts (None: nowhere), and the work in units."""
-
-    rows: tuple[bytes, ...]
-    following: Position | None
-    work: float
-    warnings: tuple[QueryWarning, ...] = ()
-    columns: tuple[str, ...] = ()
-
-
-_LATER: Final = _Answer((), None, 0.0)
-"""Stands for a run that cannot be short now, and says nothing about the next one."""
-
-_Publish: TypeAlias = Callable[[_Answer], None]
+_Publish: TypeAlias = Callable[[Answer], None]
 
 
 class _OutdatedError(Exception):
     """The models changed since the plan of this run was made."""
-
-
-@dataclass(slots=True)
-class _Request:
-    """The request for a page of `size` rows, of at most `bytes` but for the first one.
-
-    `values` are those with which one of the `plans` runs. `watch` is None where there are no
-    instruments, `form` where rows are JSON.
-    """
-
-    position: Position
-    values: Mapping[str, Value]
-    size: int
-    bytes: int
-    limits: Limits
-    plans: QueryPlans
-    watch: QueryWatch | None = None
-    form: RowForm | None = None
 
 
 class Queries:
@@ -194,7 +159,7 @@ class Queries:
         started = time.perf_counter()
         size = self._sizes.build(page_size)
         position, plan = Position(text, parameters), found.plan
-        request = _Request(
+        request = PageRequest(
             position, found.values, size, self._sizes.bytes, _SHORT_LIMITS, self._plans, None, form
         )
         answer = self._run_short(request, plan)
@@ -245,9 +210,11 @@ class Queries:
         parameters: Mapping[str, JsonValue],
         page_size: int | None,
         form: RowForm,
+        latest: float,
     ) -> Callable[[GraphSession, Callable[[QueryPage], None]], QueryPage]:
         """Return a function that runs a query in a session of the caller, in its state.
 
+        It ends at `latest` of `time.monotonic`, if its own time does not end before.
         It returns the first page, or passes it to its second argument and then writes the rows
         after it to a file, for `run` with the token. Errors: those of `run`, also of the function.
         """
@@ -263,10 +230,12 @@ class Queries:
         def run(session: GraphSession, publish: Callable[[QueryPage], None]) -> QueryPage:
             request = self._build_request(position, size, None, form)
 
-            def pass_on(answer: _Answer) -> None:
+            def pass_on(answer: Answer) -> None:
                 publish(_build_page(answer, signer, size))
 
-            with session.snapshot(time.monotonic() + timeout):
+            limits = request.limits
+            limits.deadline = min(latest, time.monotonic() + timeout)
+            with session.snapshot(limits.deadline):
                 return _build_page(self._take(session, request, None, pass_on), signer, size)
 
         return run
@@ -350,7 +319,7 @@ class Queries:
 
     # --- pages of a result that is kept -------------------------------------------------------
 
-    async def _read_kept(self, position: Position, name: str, offset: int, size: int) -> _Answer:
+    async def _read_kept(self, position: Position, name: str, offset: int, size: int) -> Answer:
         """Return a page of a result that was, or still is being, written to a file."""
         deadline = time.monotonic() + self._context.settings.query.timeout
         read = partial(self._spool.read, name, offset, size, self._sizes.bytes)
@@ -361,7 +330,7 @@ class Queries:
         following = None
         if page.following is not None:
             following = replace(position, result=(name, page.following))
-        return _Answer(page.rows, following, _measure_rows(page.rows))
+        return Answer(page.rows, following, measure_rows(page.rows))
 
     # --- running ------------------------------------------------------------------------------
 
@@ -371,7 +340,7 @@ class Queries:
         size: int,
         watch: QueryWatch | None,
         form: RowForm | None,
-    ) -> _Answer:
+    ) -> Answer:
         timeout = self._context.settings.query.timeout
         text, values = position.text, position.values
         request = self._build_request(position, size, watch, form)
@@ -381,7 +350,7 @@ class Queries:
             if answer is not None:
                 return answer
 
-            def take_past(session: GraphSession, publish: _Publish) -> _Answer:
+            def take_past(session: GraphSession, publish: _Publish) -> Answer:
                 read = partial(self._take, request=request, found=None, publish=publish)
                 return self._history.show(state.position, read)(session)
 
@@ -393,25 +362,25 @@ class Queries:
             if answer is not None:
                 return answer
 
-        def take(session: GraphSession, publish: _Publish) -> _Answer:
+        def take(session: GraphSession, publish: _Publish) -> Answer:
             return self._take(session, request, found, publish)
 
         return await self._context.runner.scan_early(take, timeout)
 
     def _build_request(
         self, position: Position, size: int, watch: QueryWatch | None, form: RowForm | None
-    ) -> _Request:
+    ) -> PageRequest:
         settings, memory = self._context.settings.query, self._context.memory
         deadline = time.monotonic() + settings.timeout
         limits = Limits(
             settings.max_rows, deadline, settings.max_hops, Meter(), settings.max_bytes, memory
         )
         values, most = position.values, self._sizes.bytes
-        return _Request(position, values, size, most, limits, self._plans, watch, form)
+        return PageRequest(position, values, size, most, limits, self._plans, watch, form)
 
     # --- on the event loop, when it is short --------------------------------------------------
 
-    def _run_short_past(self, request: _Request, state: State) -> _Answer | None:
+    def _run_short_past(self, request: PageRequest, state: State) -> Answer | None:
         """Return the page at once if there is a copy of the state, as `_run_short` does."""
         text, values = request.position.text, request.values
         found = self._state_plans.find(text, values) if is_small(text, values) else None
@@ -420,19 +389,19 @@ class Queries:
         plan, request.plans = found.plan, self._state_plans
         given = replace(request, values=found.values)
 
-        def take(session: GraphSession) -> _Answer | None:
+        def take(session: GraphSession) -> Answer | None:
             assert isinstance(session, PastSession)  # noqa: S101  # `show` gives one
             with self._states.open_short(session, SHORT_STEPS, SHORT_SECONDS) as copy:
-                return _LATER if copy is None else _take_short(copy, given, plan)
+                return LATER if copy is None else take_short(copy, given, plan)
 
         return self._run_short(request, plan, self._history.show(state.position, take))
 
     def _run_short(
         self,
-        request: _Request,
+        request: PageRequest,
         plan: Plan,
-        take: Callable[[GraphSession], _Answer | None] | None = None,
-    ) -> _Answer | None:
+        take: Callable[[GraphSession], Answer | None] | None = None,
+    ) -> Answer | None:
         """Return the page at once, if this run of a recently short plan is short too, else None.
 
         PERF: switching to a thread and back takes longer than most short queries.
@@ -442,11 +411,11 @@ class Queries:
         if request.watch is not None:
             request.watch.begin_run(plan)
         answer = self._context.runner.read_short(
-            take or (lambda session: _take_short(session, request, plan)),
+            take or (lambda session: take_short(session, request, plan)),
             SHORT_STEPS,
             SHORT_SECONDS,
         )
-        if answer is _LATER:
+        if answer is LATER:
             return None
         if answer is None:
             plan.pace.add_ended()
@@ -457,8 +426,8 @@ class Queries:
     # --- in a thread --------------------------------------------------------------------------
 
     def _take(
-        self, session: GraphSession, request: _Request, found: Found | None, publish: _Publish
-    ) -> _Answer:
+        self, session: GraphSession, request: PageRequest, found: Found | None, publish: _Publish
+    ) -> Answer:
         """Return the page by the engine's plan, or on `CannotRun` by the evaluator's."""
         if not isinstance(session, PastSession):
             return self._take_by(session, session, request, found, publish)
@@ -484,10 +453,10 @@ class Queries:
         self,
         session: GraphSession,
         asked: GraphSession,
-        request: _Request,
+        request: PageRequest,
         found: Found | None,
         publish: _Publish,
-    ) -> _Answer:
+    ) -> Answer:
         """Return the page of a run on `session`, which shows the state of `asked`."""
         position, watch, plans = request.position, request.watch, request.plans
         session.watch_memory(self._context.memory.look)
@@ -522,28 +491,29 @@ class Queries:
     def _take_page(
         self,
         session: GraphSession,
-        request: _Request,
+        request: PageRequest,
         plan: Plan,
         publish: _Publish,
         *,
         is_guess: bool = False,
-    ) -> _Answer:
+    ) -> Answer:
         """Return a page. A plan that `is_guess` may be of other models (`_OutdatedError`)."""
-        size, is_keyed = request.size, _is_keyed(request, plan)
+        size, has_keys = request.size, is_keyed(request, plan)
         # PERF: all rows of a longer result are read for writing; only one page is fetched here.
-        found = _run_plan(session, request, plan, size + 1 if is_keyed else None)
-        rows, count = _take_rows(found, request)
+        found = run_plan(session, request, plan, size + 1 if has_keys else None)
+        rows, count = take_rows(found, request)
         if is_guess and not session.has_schema(plan.key.schema_version):
             raise _OutdatedError
-        answer = _build_answer(session, request, plan, rows, count)
+        answer = build_answer(session, request, plan, rows, count)
         if len(rows) <= count or answer.following is not None:
             return answer
         answer, writer = self._open_result(request, answer)
         publish(answer)
-        self._write_down(request, plan, writer, chain(rows[count:], found))
+        rest = chain(rows[count:], found)
+        self._write_down(session, request, plan, writer, RowDigest(answer.rows), rest)
         return answer
 
-    def _open_result(self, request: _Request, answer: _Answer) -> tuple[_Answer, SpoolWriter]:
+    def _open_result(self, request: PageRequest, answer: Answer) -> tuple[Answer, SpoolWriter]:
         """Return the page with the position where the rows after it will be."""
         writer = self._spool.open_writer()
         following = replace(request.position, result=(writer.name, 0))
@@ -552,127 +522,51 @@ class Queries:
         return replace(answer, following=following), writer
 
     def _write_down(
-        self, request: _Request, plan: Plan, writer: SpoolWriter, rows: Iterator[JsonRow]
+        self,
+        session: GraphSession,
+        request: PageRequest,
+        plan: Plan,
+        writer: SpoolWriter,
+        digest: RowDigest,
+        rows: Iterator[JsonRow],
     ) -> None:
-        """Write all rows after a page to a file.
+        """Write all rows after a page, whose `digest` this is, to a file.
 
         Errors are raised by the page that reaches them.
         """
         try:
             with writer:
-                self._write_rows(writer, rows)
-        except CannotRun:
-            request.plans.give_up(plan, request.position.text, request.position.values)
+                try:
+                    self._write_rows(writer, digest.add(rows))
+                except CannotRun:
+                    # NOTE: most often a row is an error, which the engine leaves to the evaluator.
+                    text, values = request.position.text, request.position.values
+                    plan, request.values = request.plans.give_up(plan, text, values), values
+                    again = run_plan(session, request, plan, None)
+                    self._write_rows(writer, digest.skip(again), is_last=True)
         except OSError as error:
             _log.warning("A result could not be kept for its next pages: %s", error)
 
-    def _write_rows(self, writer: SpoolWriter, rows: Iterator[JsonRow]) -> None:
+    def _write_rows(
+        self, writer: SpoolWriter, rows: Iterator[bytes], *, is_last: bool = False
+    ) -> None:
+        """Write rows and the end of the result; raise `CannotRun` unless it `is_last`."""
         try:
-            writer.write(body for body, _ in rows)
+            writer.write(rows)
         except TwinframeError as error:
-            writer.finish(error)
-            if isinstance(error, CannotRun):
+            if isinstance(error, CannotRun) and not is_last:
                 raise
+            writer.finish(error)
         else:
             writer.finish()
 
 
-def _build_page(answer: _Answer, signer: TokenSigner, size: int) -> QueryPage:
+def _build_page(answer: Answer, signer: TokenSigner, size: int) -> QueryPage:
     token = None
     if answer.following is not None:
         token = render_token(signer, answer.following, size)
     charge = round(1 + answer.work, 2)
     return QueryPage(answer.rows, token, charge, answer.warnings, answer.columns)
-
-
-def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer | None:
-    """Return the page, unless the models changed or its further rows must be written to a file."""
-    # PERF: all at once, since nothing in a short snapshot is large.
-    try:
-        rows = list(_run_plan(session, request, plan, request.size + 1))
-    except CannotRun:
-        return _LATER
-    if not session.has_schema(plan.key.schema_version):
-        return None
-    # PERF: most have one row, which fits.
-    count = len(rows) if len(rows) <= 1 else _count_fitting(rows, request)
-    if len(rows) > count and not _is_keyed(request, plan):
-        return None
-    return _build_answer(session, request, plan, rows, count)
-
-
-def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRow], int]:
-    """Return the rows of a page, perhaps some more, and how many belong to the page.
-
-    SEC: each may have a mebibyte: no more are fetched at once than fit if they are like those
-    before.
-    """
-    rows: list[JsonRow] = []
-    most, room, asked = request.size + 1, request.bytes, _FIRST_ROWS
-    while some := list(islice(found, min(asked, most - len(rows)))):
-        rows += some
-        room -= sum([len(body) for body, _ in some])
-        if room < 0 or len(some) < asked:
-            break
-        asked = min(_MOST_ROWS, 1 + room * len(rows) // (request.bytes - room))
-    return rows, _count_fitting(rows, request) if room < 0 else min(len(rows), request.size)
-
-
-def _count_fitting(rows: Sequence[JsonRow], request: _Request) -> int:
-    """Return how many of the rows fit on a page."""
-    room, count = request.bytes, min(len(rows), request.size)
-    # PERF: the rows of most pages are counted at once.
-    if sum([len(body) for body, _ in rows]) <= room:
-        return count
-    for at, (body, _) in enumerate(rows[: request.size]):
-        room -= len(body)
-        if room < 0:
-            return max(at, 1)
-    return count
-
-
-def _run_plan(
-    session: GraphSession, request: _Request, plan: Plan, limit: int | None
-) -> Iterator[JsonRow]:
-    position, execution = request.position, plan.execution
-    if position.after is not None and not execution.resumable:
-        raise InvalidContinuationToken(
-            "The rows of this query have no key to go on behind. Run the query again."
-        )
-    if request.form is not None:
-        found = execution.run_rows(session, request.values, request.limits)
-        return zip(request.form.render_rows(islice(found, limit)), repeat(None))
-    return execution.run_json(
-        session, request.values, request.limits, after=position.after, limit=limit
-    )
-
-
-def _is_keyed(request: _Request, plan: Plan) -> bool:
-    """Return whether the next page continues behind a key: not that of a state that may pass."""
-    return plan.execution.resumable and request.position.state is None and request.form is None
-
-
-def _build_answer(
-    session: GraphSession, request: _Request, plan: Plan, rows: Sequence[JsonRow], count: int
-) -> _Answer:
-    """Build the page of the first `count` rows, and where a resumable scan continues.
-
-    NOTE: rows without a key are all there are: the ones after the page can be kept.
-    """
-    position = request.position
-    following = None
-    # PERF: a list first; a generator here takes twice as long for a page.
-    bodies = [body for body, _ in rows]
-    if len(rows) > count:
-        del bodies[count:]
-        key = rows[count - 1][1]
-        if _is_keyed(request, plan) and key is not None:
-            following = replace(position, after=key)
-    given = tuple(bodies)
-    warnings = plan.warnings if position.after is None else ()
-    # PERF: all of the cost is computed here, while the rows are in the processor's cache.
-    work = _measure_rows(given) + _measure_steps(session, request.limits)
-    return _Answer(given, following, work, warnings, plan.execution.query.columns)
 
 
 def _build_values(parameters: Mapping[str, JsonValue]) -> Mapping[str, Value]:
@@ -688,13 +582,3 @@ def _evaluate(clause: AsOf, values: Mapping[str, Value]) -> Value:
         raise clause.source.locate(error) from error
     except LookupError as error:
         raise InvalidArgument("The moment of AS OF cannot be read from the graph.") from error
-
-
-def _measure_rows(rows: Sequence[bytes]) -> float:
-    size = len(rows[0]) if len(rows) == 1 else sum(map(len, rows))
-    return len(rows) / _ROWS_A_UNIT + size / _BYTES_A_UNIT
-
-
-def _measure_steps(session: GraphSession, limits: Limits) -> float:
-    evaluated = 0 if limits.meter is None else limits.meter.steps
-    return session.read_steps() / _STORE_STEPS_A_UNIT + evaluated / _EVALUATOR_STEPS_A_UNIT

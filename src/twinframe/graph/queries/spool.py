@@ -81,15 +81,17 @@ class SpoolWriter:
         """
         write = self._file.write
         size, limit = self._size, self._limit
-        for row in rows:
-            size += len(row) + 1
-            if size > limit:
-                raise LimitExceeded(
-                    f"The result has more than {limit} bytes (Query__MaxResultBytes). "
-                    "Ask for fewer rows or columns, or page through a plain scan."
-                )
-            write(row + b"\n")
-        self._size = size
+        try:
+            for row in rows:
+                size += len(row) + 1
+                if size > limit:
+                    raise LimitExceeded(
+                        f"The result has more than {limit} bytes (Query__MaxResultBytes). "
+                        "Ask for fewer rows or columns, or page through a plain scan."
+                    )
+                write(row + b"\n")
+        finally:
+            self._size = size
         return size
 
     def finish(self, error: TwinframeError | None = None) -> None:
