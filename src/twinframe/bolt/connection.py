@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol, cast
 
 from twinframe.access.gate import Gate
@@ -22,6 +24,7 @@ from twinframe.bolt.failures import (
     Code,
     ReadOnly,
     build_failure,
+    build_message,
     find_code,
 )
 from twinframe.bolt.framing import Version, build_chunks
@@ -44,6 +47,7 @@ from twinframe.bolt.values import build_parameters, pack_value
 from twinframe.errors import (
     BadRequest,
     InvalidArgument,
+    QueryTimeout,
     TwinframeError,
     Unauthenticated,
 )
@@ -56,6 +60,7 @@ from twinframe.graph.statements.statements import (
 )
 from twinframe.http.errors import build_status
 from twinframe.model.values import JsonValue, Value
+from twinframe.query.evaluate.limits import Interrupt
 from twinframe.runtime.instruments.base import CURRENT_REQUEST
 from twinframe.settings.bolt import BoltSettings
 from twinframe.storage.base import GraphTransaction
@@ -120,6 +125,7 @@ class Connection:
         self._count = 0
         self._database = service.databases.home
         self._is_read_only = False
+        self._deadline = math.inf
         self._transaction: Transaction | None = None
         self._opened = AsyncExitStack()
         self._handlers: dict[Request, Callable[[Message], Awaitable[Mapping[str, object]]]] = {
@@ -198,14 +204,14 @@ class Connection:
             _log.error("%s: %s", error.code, error.message, exc_info=error)
         await self._end()
         self._state = State.FAILED
-        failure = build_failure(find_code(error), error.public, self._version)
+        failure = build_failure(find_code(error), build_message(error), self._version)
         self._send(Answer.FAILURE, failure)
 
     async def refuse(self, error: TwinframeError, code: Code | None = None) -> None:
         """Answer with a failure, of the error's code by default, and close the connection."""
         await self._end()
         self._state = State.DEFUNCT
-        failure = build_failure(code or find_code(error), error.public, self._version)
+        failure = build_failure(code or find_code(error), build_message(error), self._version)
         self._send(Answer.FAILURE, failure)
 
     def _send(self, answer: Answer, metadata: Mapping[str, object] | None = None) -> None:
@@ -293,8 +299,9 @@ class Connection:
                 used = self._service.databases.use(self._database, caller, info)
                 database = await opened.enter_async_context(used)
             status, charge, writes = 200, 0.0, False
+            interrupt = Interrupt(self._deadline)
             try:
-                prepared = await self._prepare(database, text, parameters)
+                prepared = await self._prepare(database, text, parameters, interrupt)
                 writes = prepared is not None and prepared.writes
                 needs = _READ if prepared is None else prepared.needs or _READ
                 if self._service.rates is not None:
@@ -309,6 +316,7 @@ class Connection:
                 status = build_status(error)
                 raise
             except BaseException:
+                interrupt.set()  # a write that has begun does not end with what waits for it
                 status = 500
                 raise
             finally:
@@ -325,13 +333,18 @@ class Connection:
             raise ReadOnly
 
     async def _prepare(
-        self, database: Database, text: str, parameters: Mapping[str, Value]
+        self,
+        database: Database,
+        text: str,
+        parameters: Mapping[str, Value],
+        interrupt: Interrupt,
     ) -> Prepared | None:
         """Return the statement if the text is to run as one; None for a query."""
         in_write = self._transaction is not None and self._transaction.writes
         if not in_write and not may_be_statement(text):
             return None
-        prepare = database.graph.statements.prepare
+        statements = database.graph.statements
+        prepare = partial(statements.prepare, is_typed=True, interrupt=interrupt)
         if len(text) > _LONG:
             prepared = await asyncio.to_thread(prepare, text, parameters)
         else:
@@ -356,7 +369,8 @@ class Connection:
         queries = database.graph.queries
         page = queries.run_at_once(text, given, size, RECORDS)
         if page is None:
-            page = await queries.run(text, given, None, size, form=RECORDS)
+            async with self._limit_time():
+                page = await queries.run(text, given, None, size, form=RECORDS)
         return Result.of_page(page, self._read_page)
 
     async def _run_statement(self, database: Database, prepared: Prepared) -> Result:
@@ -382,7 +396,20 @@ class Connection:
         info = self._login.build_info("PULL")
         async with self._service.databases.use(self._database, caller, info) as database:
             await self._login.authorize(database, caller, _READ)
-            return await database.graph.queries.run(None, None, token)
+            async with self._limit_time():
+                return await database.graph.queries.run(None, None, token)
+
+    @asynccontextmanager
+    async def _limit_time(self) -> AsyncIterator[None]:
+        """Interrupt what reads when the time of its transaction is over. Raises `QueryTimeout`."""
+        if self._deadline == math.inf:
+            yield
+            return
+        try:
+            async with asyncio.timeout(self._deadline - time.monotonic()):
+                yield
+        except TimeoutError:
+            raise QueryTimeout("The transaction ran longer than its client allowed.") from None
 
     async def _pull(self, message: Message) -> Mapping[str, object]:
         extra = _read_map(message, 0)
@@ -420,6 +447,10 @@ class Connection:
             raise InvalidArgument("Statements run as the caller who logged in; leave imp_user out.")
         self._database = read_member(extra, "db", str, "") or self._service.databases.home
         self._is_read_only = read_member(extra, "mode", str, "w") == "r"
+        asked = read_member(extra, "tx_timeout", int, 0)
+        if asked < 0:
+            raise InvalidArgument("'tx_timeout' is a number of milliseconds; 0 is no limit.")
+        self._deadline = time.monotonic() + asked / 1000 if asked else math.inf
         bookmarks = read_member(extra, "bookmarks", list, [])
         position = check_bookmarks(bookmarks, self._database)
         if position is not None:
@@ -433,17 +464,15 @@ class Connection:
         extra = _read_map(message, 0)
         await self._enter(extra)
         settings = self._service.settings
-        seconds = settings.transaction_timeout
-        asked = read_member(extra, "tx_timeout", int, 0)
-        if asked > 0:
-            seconds = min(seconds, asked / 1000)
+        longest = time.monotonic() + settings.transaction_timeout
+        self._deadline = min(self._deadline, longest)
         caller = await self._login.identify("BEGIN")
         info = self._login.build_info("BEGIN")
         async with AsyncExitStack() as opened:
             used = self._service.databases.use(self._database, caller, info)
             database = await opened.enter_async_context(used)
             await self._login.authorize(database, caller, _READ)
-            self._transaction = Transaction(database, seconds, settings.write_hold)
+            self._transaction = Transaction(database, self._deadline, settings.write_hold)
             self._opened = opened.pop_all()
         self._count = 0
         self._state = State.TX_READY

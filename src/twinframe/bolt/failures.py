@@ -14,6 +14,7 @@ from twinframe.errors import QueryInvalid, TwinframeError
 from twinframe.query.engine import CannotRun
 
 _GQL_SINCE: Final = Version(5, 7)
+_MOST_DETAILS: Final = 10
 
 
 class Code(NamedTuple):
@@ -195,6 +196,12 @@ def find_code(error: TwinframeError) -> Code:
     if isinstance(error, QueryInvalid):
         return _KINDS.get(error.kind, _SYNTAX)
     return next((code for kind, code in _ERRORS if isinstance(error, kind)), _UNKNOWN)
+
+
+def build_message(error: TwinframeError) -> str:
+    """Return what is wrong, with at most ten details: a FAILURE has one text for all of it."""
+    details = [one.message for one in error.details[:_MOST_DETAILS] if one.message]
+    return " ".join([error.public, *details])
 
 
 def build_failure(code: Code, message: str, version: Version) -> dict[str, object]:

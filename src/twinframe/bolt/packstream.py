@@ -120,7 +120,7 @@ class Packer:
         """Append a value. Raises `Unsupported`."""
         write = self._writers.get(type(value))
         if write is None:
-            raise TypeError(f"Bolt has no form for a value of type {type(value).__name__}.")
+            raise Unsupported(f"Bolt has no form for a value of type {type(value).__name__}.")
         write(buffer, value)
 
     def pack_map(self, buffer: bytearray, value: Mapping[str, object]) -> None:

@@ -159,10 +159,12 @@ def _look_at(held: asyncio.Future[Any]) -> None:
 class Transaction:
     """A transaction of a client, over a graph in use. Use it from one task."""
 
-    def __init__(self, database: Database, seconds: float, write_seconds: float) -> None:
-        """It may be open for `seconds`, and keep other writers waiting for `write_seconds`."""
+    def __init__(self, database: Database, deadline: float, write_seconds: float) -> None:
+        """It may be open until `deadline` of `time.monotonic`, and keep other writers waiting for
+        `write_seconds`.
+        """
         self.database = database
-        self._deadline = time.monotonic() + seconds
+        self._deadline = deadline
         self._write_seconds = write_seconds
         self._reading: Conversation[GraphSession] | None = None
         self._writing: Conversation[GraphTransaction] | None = None
@@ -178,7 +180,7 @@ class Transaction:
     ) -> Result:
         """Run a query in the snapshot."""
         queries = self.database.graph.queries
-        step = await queries.prepare_in(text, parameters, page_size, RECORDS)
+        step = await queries.prepare_in(text, parameters, page_size, RECORDS, self._deadline)
         page = await (await self._open_reading()).run(step)
         return Result.of_page(page, partial(queries.run, None, None))
 

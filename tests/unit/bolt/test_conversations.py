@@ -10,9 +10,11 @@ from typing import Any
 
 import neo4j
 import pytest
+import pytz
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from neo4j.exceptions import AuthError, ClientError, ServiceUnavailable
+from neo4j.exceptions import AuthError, ClientError, ConstraintError, ServiceUnavailable
+from neo4j.time import Date, DateTime, Duration, Time
 
 from tests.e2e.server import make_certificates
 from tests.unit.bolt.world import (
@@ -40,6 +42,7 @@ from twinframe.access.authentication.api_keys import ApiKeyAuthenticator, ApiKey
 from twinframe.access.gate import Gate
 from twinframe.access.permissions import Caller, PermissionProvider
 from twinframe.bolt.framing import MAGIC
+from twinframe.runtime.instruments.base import Level
 from twinframe.storage.memory import MemoryStore
 
 LONG = "UNWIND range(1, 3000) AS i UNWIND range(1, 3000) AS j WITH i + j AS k RETURN max(k)"
@@ -182,6 +185,19 @@ def test_a_reset_interrupts_a_statement_and_what_waits_behind_it(dialogue: Dialo
     assert dialogue.ask(RUN, "RETURN 1", {}, {})[0] == SUCCESS
 
 
+def test_a_reset_ends_a_statement_that_writes(dialogue: Dialogue, world: BoltWorld) -> None:
+    position = world.do(world.graph.statements.read_position())
+    for begins in (False, True):
+        if begins:
+            assert dialogue.ask(BEGIN, {})[0] == SUCCESS
+        dialogue.send(RUN, LONG.replace("RETURN max(k)", "WITH max(k) AS k CREATE (:A)"), {}, {})
+        wait_until(lambda: world.runner.read_levels()[Level.WRITES_WAITING] > 0)
+        dialogue.send(RESET)
+        assert [dialogue.read()[0] for _ in range(2)] == [IGNORED, SUCCESS]
+        wait_until(lambda: world.runner.is_idle)
+    assert world.do(world.graph.statements.read_position()) == position
+
+
 def test_a_client_that_leaves_takes_its_transaction_with_it(world: BoltWorld) -> None:
     with world.dial() as dialogue:
         dialogue.log_in()
@@ -301,6 +317,62 @@ def test_each_message_of_any_order_is_answered_or_the_connection_ends(
             if not tag:
                 break
     assert not world.failures
+
+
+MACHINE: dict[str, Any] = {
+    "@id": "dtmi:Machine;1",
+    "@type": "Interface",
+    "@context": "dtmi:dtdl:context;3",
+    "contents": [
+        {
+            "@type": "Property",
+            "name": "services",
+            "schema": {"@type": "Array", "elementSchema": "date"},
+        },
+        {
+            "@type": "Property",
+            "name": "plan",
+            "schema": {
+                "@type": "Object",
+                "fields": [
+                    {"name": "every", "schema": "duration"},
+                    {"name": "x", "schema": "string"},
+                ],
+            },
+        },
+        {"@type": "Component", "name": "drive", "schema": "dtmi:Drive;1"},
+        {
+            "@type": "Relationship",
+            "name": "feeds",
+            "properties": [{"@type": "Property", "name": "since", "schema": "dateTime"}],
+        },
+    ],
+}
+DRIVE: dict[str, Any] = {
+    "@id": "dtmi:Drive;1",
+    "@type": "Interface",
+    "@context": "dtmi:dtdl:context;3",
+    "contents": [{"@type": "Property", "name": "made", "schema": "time"}],
+}
+
+
+def test_members_have_the_types_of_their_models_at_any_depth() -> None:
+    with BoltWorld(MemoryStore(), is_open=False) as world, world.connect() as driver:
+        world.do(world.graph.models.create_models([MACHINE, DRIVE]))
+        driver.execute_query(
+            "CREATE (:Machine {`$dtId`: 'm', services: ['2024-02-29'], plan: {every: 'PT5S', "
+            "x: 'PT5S'}, drive: {`$metadata`: {}, made: '12:30:00Z'}})-[:feeds {since: "
+            "'2024-01-01T00:00:00Z'}]->(:Machine {drive: {`$metadata`: {}}})"
+        )
+        with pytest.raises(ConstraintError, match=r"services.*date"):
+            driver.execute_query("MATCH (m:Machine) SET m.services = ['no date']")
+        text = "MATCH p = (m:Machine)-[r]->() RETURN m, [r] AS crossed, p"
+        node, (crossed,), path = driver.execute_query(text).records[0]
+        assert node["services"] == [Date(2024, 2, 29)]
+        assert node["plan"] == {"every": Duration(seconds=5), "x": "PT5S"}
+        assert node["drive"]["made"] == Time(12, 30, tzinfo=pytz.UTC)
+        moment = DateTime(2024, 1, 1, tzinfo=pytz.UTC)
+        assert crossed["since"] == path.relationships[0]["since"] == moment
 
 
 class _Claims(PermissionProvider):

@@ -63,6 +63,8 @@ class BoltWorld(AbstractContextManager["BoltWorld"]):
         gate: Gate | None = None,
         query: Mapping[str, Any] | None = None,
         context: ssl.SSLContext | None = None,
+        *,
+        is_open: bool = True,
         **limits: Any,
     ) -> None:
         self.store = store
@@ -75,7 +77,7 @@ class BoltWorld(AbstractContextManager["BoltWorld"]):
         self._gate = gate
         self._context = context
         self.settings = Settings(
-            graph=GraphSettings(open_=True),
+            graph=GraphSettings(open_=is_open),
             query=QuerySettings(**(query or {})),
             bolt=BoltSettings(enabled=True, bind="127.0.0.1:0", **limits),
         )

@@ -23,7 +23,7 @@ from twinframe.graph.statements.twin_writer import TwinWriter
 from twinframe.model.values import Value
 from twinframe.query.engine import QueryEngine
 from twinframe.query.evaluate.constants import evaluate_briefly
-from twinframe.query.evaluate.limits import Limits, Meter
+from twinframe.query.evaluate.limits import Interrupt, Limits, Meter
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.run import Row
 from twinframe.query.language import parse_statement
@@ -79,13 +79,17 @@ def may_be_statement(text: str) -> bool:
 class Prepared:
     """A statement ready to run: `statement` has its steps, `parameters` are its values.
 
-    `prefix` is EXPLAIN, where that precedes it.
+    `prefix` is EXPLAIN, where that precedes it. With `is_typed`, nodes and relationships of its
+    rows have temporal members where their models declare them; otherwise documents are JSON.
+    `interrupt` ends its run early.
     """
 
     text: str
     statement: Statement
     parameters: Mapping[str, Value]
     prefix: str = ""
+    is_typed: bool = False
+    interrupt: Interrupt | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -158,12 +162,20 @@ class Statements:
         has_typing = settings.query.temporal_properties
         self._typings = TypingCache(context.models) if has_typing else None
 
-    def prepare(self, text: str, parameters: Mapping[str, Value]) -> Prepared:
+    def prepare(
+        self,
+        text: str,
+        parameters: Mapping[str, Value],
+        *,
+        is_typed: bool = False,
+        interrupt: Interrupt | None = None,
+    ) -> Prepared:
         """Parse and check a statement. Errors: `QueryInvalid`, `LimitExceeded`."""
         parsed = parse_statement(
             text, parameters=parameters, options=self._options, procedures=self._procedures
         )
-        return Prepared(text, parsed.statement, parameters, parsed.prefix)
+        statement, prefix = parsed.statement, parsed.prefix
+        return Prepared(text, statement, parameters, prefix, is_typed, interrupt)
 
     async def run(self, prepared: Prepared, *, rehearse: bool = False) -> StatementResult:
         """Run a statement in a transaction; with `rehearse` nothing of it is kept.
@@ -209,7 +221,7 @@ class Statements:
         within it too, else they are refused.
         """
         context = context or self._context
-        limits = self._build_limits(context)
+        limits = self._build_limits(context, prepared)
         with transaction.snapshot(limits.deadline):
             writer = self._open_writer(context, transaction)
             run = self._open_run(prepared, transaction, writer, limits)
@@ -224,7 +236,7 @@ class Statements:
         self, prepared: Prepared, session: GraphSession, context: GraphContext | None = None
     ) -> StatementResult:
         """Run a statement that writes nothing within a session of the caller."""
-        limits = self._build_limits(context or self._context)
+        limits = self._build_limits(context or self._context, prepared)
         run = self._open_run(prepared, session, None, limits)
         try:
             table = _locate(prepared, lambda: run.run(prepared.statement))
@@ -307,6 +319,11 @@ class Statements:
             rest = await self._run_some(prepared, result, following, rest, statement.columns)
         slots = [rest.names.index(name) for name in statement.columns]
         result.rows = [tuple([row[slot] for slot in slots]) for row in rest.rows] if slots else ()
+        if prepared.is_typed and slots:
+            rows, timeout = result.rows, self._context.settings.query.timeout
+            result.rows = await self._context.runner.scan(
+                lambda session: _type_rows(self._open_typing(session)[1], session, rows), timeout
+            )
         return result
 
     async def _run_some(
@@ -323,7 +340,7 @@ class Statements:
         context = self._context.join_request()
 
         def work(session: GraphSession, writer: GraphWriter | None) -> tuple[Table, StatementRun]:
-            limits = self._build_limits(context)
+            limits = self._build_limits(context, prepared)
             with session.snapshot(limits.deadline):
                 run = self._open_run(prepared, session, writer, limits)
                 run.around.joins_transactions = joins
@@ -348,9 +365,11 @@ class Statements:
 
     # --- what a run needs
 
-    def _build_limits(self, context: GraphContext) -> Limits:
+    def _build_limits(self, context: GraphContext, prepared: Prepared) -> Limits:
         settings = context.settings.query
         deadline = time.monotonic() + settings.timeout
+        if prepared.interrupt is not None:
+            deadline = min(deadline, prepared.interrupt.deadline)
         return Limits(
             settings.max_rows,
             deadline,
@@ -358,6 +377,7 @@ class Statements:
             Meter(),
             settings.max_bytes,
             context.memory,
+            prepared.interrupt,
         )
 
     def _open_writer(self, context: GraphContext, transaction: GraphTransaction) -> GraphWriter:
@@ -372,11 +392,7 @@ class Statements:
         writer: GraphWriter | None,
         limits: Limits,
     ) -> StatementRun:
-        def open_typing() -> tuple[int, MemberTyping | None]:
-            version = session.read_schema_version()
-            typings = self._typings
-            return version, None if typings is None else typings.open(session, version)
-
+        open_typing = partial(self._open_typing, session)
         most = self._context.settings.query.max_writes
         is_apart = isinstance(session, GraphTransaction) and not session.is_for_engines
         engine = None if is_apart else self._engine
@@ -384,6 +400,11 @@ class Statements:
             session, writer, prepared.parameters, limits, engine, open_typing, most
         )
         return StatementRun(around)
+
+    def _open_typing(self, session: GraphSession) -> tuple[int, MemberTyping | None]:
+        version = session.read_schema_version()
+        typings = self._typings
+        return version, None if typings is None else typings.open(session, version)
 
 
 def _locate(prepared: Prepared, run: Callable[[], Table]) -> Table:
@@ -409,8 +430,16 @@ def _build_result(
     counters = run.counters
     if counters.nodes_deleted or counters.relationships_deleted:
         rows = [tuple(map(run.entities.show, row)) for row in rows]
+    if prepared.is_typed and prepared.columns:
+        rows = _type_rows(run.around.open_typing()[1], session, rows)
     charge = 1.0 + len(rows) / _ROWS_A_UNIT + _measure(run, limits, session)
     return StatementResult(prepared.columns, rows, counters, round(charge, 2))
+
+
+def _type_rows(
+    typing: MemberTyping | None, session: GraphSession, rows: Sequence[Row]
+) -> Sequence[Row]:
+    return rows if typing is None else [*typing.type_rows(session, rows)]
 
 
 def _measure(run: StatementRun, limits: Limits, session: GraphSession) -> float:

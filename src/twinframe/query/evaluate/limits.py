@@ -6,6 +6,7 @@ one of its operators keeps.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,6 +30,30 @@ MOST_EFFORT: Final = 100_000
 """The allowed effort of a run for building regular expressions: 0.1 s, for some 800 short ones."""
 
 
+class Interrupt:
+    """Ends a run early: at a moment of `time.monotonic`, or when another thread sets it.
+
+    The run looks at it between rows and between writes, and raises `QueryTimeout`.
+    """
+
+    __slots__ = ("_is_set", "deadline")
+
+    def __init__(self, deadline: float = math.inf) -> None:
+        self.deadline = deadline
+        self._is_set = False
+
+    def set(self) -> None:
+        """End the run. Thread-safe."""
+        self._is_set = True
+
+    def check(self) -> None:
+        """Raise `QueryTimeout` once the run is to end."""
+        if self._is_set:
+            raise QueryTimeout("The statement was interrupted by its client.")
+        if time.monotonic() > self.deadline:
+            raise QueryTimeout("The transaction ran longer than its client allowed.")
+
+
 # PERF: not frozen, as each query makes one: a field of a frozen object takes 50 ns more to set.
 @dataclass(slots=True)
 class Limits:
@@ -37,6 +62,7 @@ class Limits:
     `max_rows`: rows (and list elements) held in memory at once. `max_bytes`: bytes of all that is
     held, which are taken from `memory` too. `deadline`: a `time.monotonic()` moment. `max_hops`:
     longest variable-length path that is followed. `meter`, if given, counts the work done.
+    `interrupt` ends the run from outside.
     """
 
     max_rows: int | None = None
@@ -45,6 +71,7 @@ class Limits:
     meter: Meter | None = None
     max_bytes: int | None = None
     memory: MemoryAccount | None = None
+    interrupt: Interrupt | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +92,7 @@ class Budget:
         "_granted",
         "_held",
         "_hold",
+        "_interrupt",
         "_max_bytes",
         "_max_rows",
         "_memory",
@@ -83,6 +111,7 @@ class Budget:
         self._max_bytes = _choose_bytes(limits)
         self._memory = limits.memory
         self._deadline = limits.deadline
+        self._interrupt = limits.interrupt
         self._hold: Hold | None = None
         self._ticks = 0
         self._held = 0
@@ -106,6 +135,11 @@ class Budget:
                 self._meter.steps += _CHECK_EVERY
             self._check_clock()
         self._ticks += 1
+
+    def check_interrupt(self) -> None:
+        """Raise `QueryTimeout` if the run is to end: for steps that are long by themselves."""
+        if self._interrupt is not None:
+            self._interrupt.check()
 
     # --- what is kept -------------------------------------------------------------------------
 
@@ -228,6 +262,8 @@ class Budget:
             self._memory.look()
         if self._check_reader is not None:
             self._check_reader()
+        if self._interrupt is not None:
+            self._interrupt.check()
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise QueryTimeout(
                 "The query ran longer than it may (Query__Timeout) and was stopped. "

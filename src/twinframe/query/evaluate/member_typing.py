@@ -7,12 +7,15 @@ value; without one it returns the text.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from twinframe.model.values import JsonValue, Node, Relationship, Value
+from twinframe.model.values import JsonValue, Node, Path, Relationship, Value
 from twinframe.query.reader import GraphReader
+
+Entity = TypeVar("Entity", Node, Relationship)
 
 Declared: TypeAlias = Mapping[str, Sequence[str]]
 """The ids of the interfaces that declare a member, for each temporal schema that they declare."""
@@ -66,6 +69,46 @@ class MemberTyping(ABC):
         if model_id is None:
             return {}
         return self.find_relationship_members(reader, model_id, owner.type)
+
+    # --- whole nodes and relationships
+
+    def type_rows(
+        self, reader: GraphReader, rows: Iterable[tuple[Value, ...]]
+    ) -> Iterator[tuple[Value, ...]]:
+        """Yield rows whose nodes and relationships, at any depth, have temporal members.
+
+        Their documents are no JSON then: the rows are for a form that has temporal values.
+        """
+        for row in rows:
+            yield tuple([self._type_value(reader, value) for value in row])
+
+    def _type_value(self, reader: GraphReader, value: Value) -> Value:
+        match value:
+            case Node():
+                return self._type_entity(reader, value)
+            case Relationship():
+                return self._type_entity(reader, value)
+            case list():
+                return [self._type_value(reader, one) for one in value]
+            case dict():
+                return {key: self._type_value(reader, one) for key, one in value.items()}
+            case Path(nodes=nodes, relationships=relationships):
+                typed = [self._type_entity(reader, one) for one in nodes]
+                crossed = [self._type_entity(reader, one) for one in relationships]
+                return Path(tuple(typed), tuple(crossed))
+            case _:
+                return value
+
+    def _type_entity(self, reader: GraphReader, entity: Entity) -> Entity:
+        document = entity.document
+        # PERF: one C call for the nodes without such members, which are most.
+        if self.names.isdisjoint(document):
+            return entity
+        converts = self._find_members(reader, entity)
+        typed: dict[str, Any] = {
+            key: converts[key](one) if key in converts else one for key, one in document.items()
+        }
+        return replace(entity, document=typed)
 
 
 def read_model_id(node: Node) -> str | None:

@@ -132,6 +132,7 @@ class StatementRun:
     def run_steps(self, part: Sequence[st.Step], table: Table, columns: Sequence[str]) -> Table:
         """Run some steps in order; `columns` are what is needed after them."""
         for at, step in enumerate(part):
+            self._run.budget.check_interrupt()
             needed = find_needed(part[at + 1 :], columns)
             table = self._take(step, table, needed)
         return table
@@ -650,6 +651,7 @@ class StatementRun:
 
     def _count_write(self) -> None:
         self.written += 1
+        self._run.budget.check_interrupt()
         most = self.around.most_writes
         if most is not None and self.written > most:
             raise LimitExceeded(
