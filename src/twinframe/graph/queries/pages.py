@@ -40,11 +40,11 @@ class RowForm(Protocol):
 # of a frozen object takes 50 ns more. They are never changed.
 @dataclass(slots=True)
 class Answer:
-    """Rows of a page, where the next one starts (None: nowhere), and the work in units."""
+    """Rows of a page, where the next one starts (None: nowhere), and the cost in units."""
 
     rows: tuple[bytes, ...]
     following: Position | None
-    work: float
+    cost: float
     warnings: tuple[QueryWarning, ...] = ()
     columns: tuple[str, ...] = ()
 
@@ -197,8 +197,8 @@ def build_answer(
     given = tuple(bodies)
     warnings = plan.warnings if position.after is None else ()
     # PERF: all of the cost is computed here, while the rows are in the processor's cache.
-    work = measure_rows(given) + _measure_steps(session, request.limits)
-    return Answer(given, following, work, warnings, plan.execution.query.columns)
+    cost = measure_rows(given) + _measure_steps(session, request.limits)
+    return Answer(given, following, cost, warnings, plan.execution.query.columns)
 
 
 def measure_rows(rows: Sequence[bytes]) -> float:

@@ -565,7 +565,7 @@ def _build_page(answer: Answer, signer: TokenSigner, size: int) -> QueryPage:
     token = None
     if answer.following is not None:
         token = render_token(signer, answer.following, size)
-    charge = round(1 + answer.work, 2)
+    charge = round(1 + answer.cost, 2)
     return QueryPage(answer.rows, token, charge, answer.warnings, answer.columns)
 
 
