@@ -119,6 +119,7 @@ _ERRORS: Final[tuple[tuple[type[TwinframeError], Code], ...]] = (
     (errors.MemoryExhausted, _BUSY._replace(neo4j=f"{_TRANSIENT}General.OutOfMemoryError")),
     (errors.LimitExceeded, _TOO_MUCH),
     (errors.RateExceeded, _BUSY),
+    (errors.TransactionOutdated, _OUTDATED),
     (errors.StorageBusy, _BUSY),
     (
         errors.StorageError,
@@ -148,19 +149,6 @@ class BoltError(TwinframeError):
     """An error that only this protocol has; `bolt` is its code."""
 
     bolt: ClassVar[Code]
-
-
-class Outdated(BoltError):
-    """The graph was changed between the reads of a transaction and its first write."""
-
-    code = "TransactionOutdated"
-    bolt = _OUTDATED
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The graph was changed after this transaction had read it and before it wrote. "
-            "Run it again."
-        )
 
 
 class ReadOnly(BoltError):

@@ -383,6 +383,24 @@ class StateConflict(Conflict):
         self.state = state
 
 
+class TransactionOutdated(Conflict):
+    """Another write came between what an explicit transaction has read and what it writes."""
+
+    code = "TransactionOutdated"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The graph was changed after this transaction had read it and before it wrote. "
+            "Run it again."
+        )
+
+
+class TransactionFailed(Conflict):
+    """An explicit transaction had an error after which it can only be rolled back."""
+
+    code = "TransactionFailed"
+
+
 class PreconditionFailed(TwinframeError):
     """`If-Match` or `If-None-Match` does not hold for the stored document; nothing was changed."""
 
