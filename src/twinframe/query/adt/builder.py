@@ -160,8 +160,14 @@ class _Builder:
         names = self._names.named() if query.match is not None else [self._names.default or ""]
         if not names:
             raise self._fail(query.select, "SELECT * with MATCH needs at least one alias")
-        root = al.Project(root, tuple((name, al.Variable(name)) for name in names))
+        variables = names
+        if query.match is None and query.alias is None:  # a variable that no client should see
+            names = [query.collection.value]
+        items = zip(names, map(al.Variable, variables), strict=True)
+        root = al.Project(root, tuple(items))
         if query.distinct:
+            if query.match is None:
+                self._names.default = names[0]  # its name from here on
             root = self._sort(al.Distinct(root), self._sort_keys({}))
         shape = al.ResultShape.OBJECT if query.match is not None else al.ResultShape.DOCUMENT
         return al.Query(self._limit(root), tuple(names), shape, omit_null=True)

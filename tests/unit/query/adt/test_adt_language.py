@@ -205,18 +205,23 @@ def _matches(parsed: ParsedQuery) -> list[object]:
 @pytest.mark.parametrize(
     ("text", "shape", "columns"),
     [
-        ("SELECT * FROM DIGITALTWINS", ResultShape.DOCUMENT, 1),
-        ("SELECT * FROM RELATIONSHIPS R", ResultShape.DOCUMENT, 1),
-        ("SELECT T FROM DIGITALTWINS T", ResultShape.OBJECT, 1),
-        ("SELECT * FROM DIGITALTWINS MATCH (a)-[r]->(b)", ResultShape.OBJECT, 3),
-        ("SELECT COUNT() FROM DIGITALTWINS", ResultShape.OBJECT, 1),
+        ("SELECT * FROM digitaltwins", ResultShape.DOCUMENT, ("DIGITALTWINS",)),
+        (
+            "SELECT DISTINCT * FROM Relationships ORDER BY x",
+            ResultShape.DOCUMENT,
+            ("RELATIONSHIPS",),
+        ),
+        ("SELECT * FROM RELATIONSHIPS R", ResultShape.DOCUMENT, ("R",)),
+        ("SELECT T FROM DIGITALTWINS T", ResultShape.OBJECT, ("T",)),
+        ("SELECT * FROM DIGITALTWINS MATCH (a)-[r]->(b)", ResultShape.OBJECT, ("a", "b", "r")),
+        ("SELECT COUNT() FROM DIGITALTWINS", ResultShape.OBJECT, ("COUNT",)),
     ],
 )
-def test_rows_have_the_vendors_shape(
-    text: str, shape: ResultShape, columns: int, read: Read
+def test_rows_have_the_vendors_shape_and_names_from_the_query(
+    text: str, shape: ResultShape, columns: tuple[str, ...], read: Read
 ) -> None:
     query = read(text).query
-    assert (query.shape, len(query.columns), query.omit_null) == (shape, columns, True)
+    assert (query.shape, query.columns, query.omit_null) == (shape, columns, True)
 
 
 def test_select_at_the_start_means_the_vendors_language(read: Read) -> None:
