@@ -113,6 +113,18 @@ def test_a_site_that_is_in_the_way_stops_the_start_and_names_who_brings_it(
         create_app(MEMORY)
 
 
+def test_two_sites_that_want_to_be_the_start_stop_the_start(install: Install) -> None:
+    source = SITE.format(answer="[Made('/front')]").replace(
+        "class Made(Site):", "class Made(Site):\n    is_start = True"
+    )
+    install("made", "made_front", source)
+    (problem,) = list_problems()
+    assert "made 1.0 (/front)" in problem
+    assert "both want to be the start at /: one can." in problem
+    with pytest.raises(PluginError):
+        create_app(MEMORY)
+
+
 def test_a_base_path_that_hides_a_site_stops_the_start(install: Install) -> None:
     install("notes", "twinframe_notes.plugin")
     settings = MEMORY.model_copy(

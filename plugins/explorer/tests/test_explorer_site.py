@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,27 @@ def test_it_is_served_unless_it_is_switched_off(service: ServiceFacts) -> None:
     (site,) = twinframe_routes(ExplorerSettings(), service)
     assert site.path == "/explorer"
     assert twinframe_routes(ExplorerSettings(enabled=False), service) == ()
+
+
+def test_it_is_where_the_root_leads_browsers(service: ServiceFacts) -> None:
+    (site,) = twinframe_routes(ExplorerSettings(), service)
+    assert site.is_start
+
+
+def test_the_sample_is_an_import_file_of_the_campus(built: Path, service: ServiceFacts) -> None:
+    site = build(built, service)
+    sample = read(site, "sample.ndjson")
+    assert sample is not None
+    assert read(site, "sample.ndjson") is sample
+    assert (sample.media_type, sample.status) == ("application/x-ndjson", 200)
+    assert gzip.decompress(sample.codings["gzip"]) == sample.body
+    sections: dict[str, int] = {}
+    for line in map(orjson.loads, sample.body.splitlines()):
+        if "Section" in line:
+            sections[line["Section"]] = 0
+        else:
+            sections[list(sections)[-1]] += 1
+    assert sections == {"Header": 1, "Models": 20, "Twins": 1978, "Relationships": 3902}
 
 
 @pytest.mark.parametrize(("base", "href"), [("", "/explorer/"), ("/api", "/api/explorer/")])

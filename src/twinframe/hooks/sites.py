@@ -112,6 +112,11 @@ class Site(ABC):
         first page may be relative.
         """
 
+    @property
+    def is_start(self) -> bool:
+        """Whether `/` leads browsers to this site. At most one site of a service says so."""
+        return False
+
     @abstractmethod
     async def read(self, request: SiteRequest) -> Content | None:
         """Return the content at this path; None is answered with 404.

@@ -14,7 +14,8 @@ from twinframe.http.errors import MethodNotAllowed, RouteNotFound, build_answer
 from twinframe.http.exchange import SCOPE_KEY, Exchange, Receive, Scope, Send
 from twinframe.http.guard import read_raw_path, write_answer
 
-_METHODS: Final = ("GET", "HEAD", "OPTIONS")
+_READS: Final = ("GET", "HEAD")
+_METHODS: Final = (*_READS, "OPTIONS")
 _CODINGS: Final = ("br", "gzip")
 """Content codings, the best first."""
 
@@ -27,15 +28,24 @@ _SAFETY: Final = (
 
 
 class SiteServer:
-    """The ASGI server of all sites, mounted beside the API."""
+    """The ASGI server of all sites, mounted beside the API.
+
+    It also leads browsers from `/` to the site that is the start, if there is one.
+    """
 
     def __init__(self, sites: Iterable[Site]) -> None:
         self._sites = {site.path.removeprefix("/"): site for site in sites}
+        self._start = next((site for site in self._sites.values() if site.is_start), None)
 
     def serves(self, scope: Scope) -> bool:
-        """Whether a request is for a site: its first segment is the site's path, in any case."""
+        """Whether a request is for a site: its first segment is the site's path, in any case.
+
+        `/` is for the start if the client is a browser: one that asks for HTML by name.
+        """
         segments = scope[SCOPE_KEY].target.segments
-        return bool(segments) and segments[0].lower() in self._sites
+        if segments:
+            return segments[0].lower() in self._sites
+        return self._start is not None and scope["method"] in _READS and _asks_for_html(scope)
 
     def begin_drain(self) -> None:
         """Do nothing: no answer here is endless."""
@@ -44,7 +54,12 @@ class SiteServer:
         """Answer a request for which `serves` was true. Request bodies are not read."""
         del receive
         exchange: Exchange = scope[SCOPE_KEY]
-        site = self._sites[exchange.target.segments[0].lower()]
+        base, segments = exchange.target
+        if not segments and self._start is not None:
+            exchange.route = "/"
+            await _redirect(send, f"{base}{self._start.path}/", (b"vary", b"Accept"))
+            return
+        site = self._sites[segments[0].lower()]
         exchange.route = site.path
         try:
             await _serve(site, exchange, scope, send)
@@ -61,14 +76,24 @@ async def _serve(site: Site, exchange: Exchange, scope: Scope, send: Send) -> No
         raise MethodNotAllowed(method, _METHODS)
     base, segments = exchange.target
     if len(segments) == 1 and not read_raw_path(scope).endswith(b"/"):
-        query = b"?" + scope["query_string"] if scope["query_string"] else b""
-        place = f"{base}{site.path}/".encode("ascii") + query
-        await _write(send, 307, [(b"location", place), (b"content-length", b"0"), *_SAFETY])
+        query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
+        await _redirect(send, f"{base}{site.path}/{query}")
         return
     content = await site.read(SiteRequest(base, tuple(segments[1:])))
     if content is None:
         raise RouteNotFound(f"{site.path} has nothing at {'/'.join(segments[1:])!a}.")
     await _write_content(send, scope, content)
+
+
+async def _redirect(send: Send, target: str, *headers: tuple[bytes, bytes]) -> None:
+    location = (b"location", target.encode("latin-1"))
+    await _write(send, 307, [location, (b"content-length", b"0"), *headers, *_SAFETY])
+
+
+def _asks_for_html(scope: Scope) -> bool:
+    """Return whether `Accept` names HTML; `*/*`, which clients of the API send, does not."""
+    ranges = _read_list(scope["headers"], b"accept")
+    return any(one.partition(";")[0].strip().lower() == "text/html" for one in ranges)
 
 
 async def _write_content(send: Send, scope: Scope, content: Content) -> None:

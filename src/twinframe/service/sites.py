@@ -48,6 +48,9 @@ def build_sites(installation: Installation) -> tuple[Site, ...]:
                 f"{path}. Choose another."
             )
         found[path] = (site, owner)
+    starts = [f"{owner} ({path})" for path, (site, owner) in found.items() if site.is_start]
+    if len(starts) > 1:
+        raise PluginError(f"{' and '.join(starts)} both want to be the start at /: one can.")
     return tuple(site for site, _owner in found.values())
 
 

@@ -32,8 +32,13 @@ BROKEN = build_content(b"<p>not yet</p>", "text/html; charset=utf-8", status=503
 class Notes(Site):
     """Has a page, a script, a page that is not ready; notes what it is asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_start: bool = False) -> None:
         self.asked: list[SiteRequest] = []
+        self._is_start = is_start
+
+    @property
+    def is_start(self) -> bool:
+        return self._is_start
 
     @property
     def path(self) -> str:
@@ -243,6 +248,31 @@ def test_a_site_spends_nothing_of_a_callers_rate(open_client: Callable[..., Clie
     assert [limited.send("GET", "/notes/").status for _ in range(5)] == [200] * 5
     assert limited.send("GET", "/digitaltwins/a").status == 404
     assert limited.send("GET", "/digitaltwins/a").status == 429
+
+
+HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize(("asked", "place"), [("/", "/notes/"), ("/api", "/api/notes/")])
+def test_the_root_leads_browsers_to_the_start_and_answers_others_as_before(
+    graph: Any, asked: str, place: str
+) -> None:
+    mounted = [SiteServer([Notes(is_start=True)])]
+    client = Client(build_application(graph, Settings(), mounted=mounted))
+    for method in ("GET", "HEAD"):
+        led = client.send(method, asked, headers={"accept": HTML})
+        assert (led.status, led.headers["location"]) == (307, place)
+        assert "Accept" in led.headers["vary"]
+    for accept in ("*/*", "application/json", "", "text/*;q=0.5, application/html"):
+        answer = client.send("GET", asked, headers={"accept": accept})
+        assert (answer.status, answer.code) == (404, "NotFound"), accept
+    assert client.send("GET", asked).status == 404
+    assert client.send("POST", asked, b"{}", headers={"accept": HTML}).status == 404
+
+
+def test_without_a_start_the_root_is_no_page_for_browsers_either(client: Client) -> None:
+    answer = client.send("GET", "/", headers={"accept": HTML})
+    assert (answer.status, answer.code) == (404, "NotFound")
 
 
 def test_a_site_is_no_operation(client: Client) -> None:

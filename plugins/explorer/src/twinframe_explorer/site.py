@@ -1,10 +1,13 @@
-"""The explorer as a site: the page, its files, `configuration.json` and `language.json`.
+"""The explorer as a site: the page, its files, and the documents that it reads.
 
+These are `configuration.json`, `language.json` and `sample.ndjson`.
 Every path below the site that names no file gets the page, which renders its own views.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import html
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +26,7 @@ from twinframe.query.cypher.vocabulary import (
     build_vendor_vocabulary,
 )
 from twinframe_explorer.files import HASHED, PACKAGED, read_assets
+from twinframe_explorer.sample import render_sample
 from twinframe_explorer.settings import ORIGIN, ExplorerSettings
 
 
@@ -108,6 +112,7 @@ PATH: Final = "/explorer"
 
 _HTML: Final = "text/html; charset=utf-8"
 _JSON: Final = "application/json"
+_NDJSON: Final = "application/x-ndjson"
 _MOST_BASES: Final = 8  # a base path may be called in any letter case
 _MISSING: Final = """<!doctype html>
 <html lang="en">
@@ -131,11 +136,16 @@ class ExplorerSite(Site):
         self._directory = Path(settings.directory) if settings.directory else PACKAGED
         self._assets = read_assets(self._directory, self._policy)
         self._language = build_content(render_language(), _JSON)
+        self._sample: Content | None = None
         self._kept: dict[tuple[str, str], Content] = {}
 
     @property
     def path(self) -> str:
         return PATH
+
+    @property
+    def is_start(self) -> bool:
+        return True
 
     async def read(self, request: SiteRequest) -> Content | None:
         name = "/".join(request.segments)
@@ -143,6 +153,8 @@ class ExplorerSite(Site):
             return self._keep(request.base, name, self._build_configuration)
         if name == "language.json":
             return self._language
+        if name == "sample.ndjson":
+            return await self._read_sample()
         if self._assets is None:  # it may be built by now
             self._assets = read_assets(self._directory, self._policy)
         if self._assets is None:
@@ -152,6 +164,12 @@ class ExplorerSite(Site):
             return found
         page = self._assets.page
         return self._keep(request.base, "", lambda base: self._build_page(page, base))
+
+    async def _read_sample(self) -> Content:
+        """Build the sample when it is first asked for, in a thread: it takes 50 ms and more."""
+        if self._sample is None:
+            self._sample = await asyncio.to_thread(_build_sample)
+        return self._sample
 
     def _keep(self, base: str, name: str, build: Callable[[str], Content]) -> Content:
         """Build content that depends on the base path alone, once for each base path."""
@@ -171,6 +189,11 @@ class ExplorerSite(Site):
     def _build_configuration(self, base: str) -> Content:
         document = build_configuration(self._settings, self._service, base)
         return build_content(orjson.dumps(document), _JSON)
+
+
+def _build_sample() -> Content:
+    body = render_sample()
+    return build_content(body, _NDJSON, codings={"gzip": gzip.compress(body, mtime=0)})
 
 
 def build_policy(settings: ExplorerSettings, service: ServiceFacts) -> str:
