@@ -116,7 +116,7 @@ export function signedBy(authority: TestAuthority): Settings {
 }
 
 /** Open a route of the explorer, such as `~own/query`, and wait until its view is there. */
-export async function open(page: Page, service: Service, path = ""): Promise<void> {
+export async function open(page: Page, service: Service, path = "~own/query"): Promise<void> {
   await page.goto(`${service.url}/explorer/${path}`);
   await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
 }

@@ -3,14 +3,15 @@ import type { Locator } from "@playwright/test";
 import { expect, open, test, watchConsole } from "./fixtures";
 import { inspector, ROOM, selectTwin } from "./inspecting";
 
-test("the explorer opens at the query view, without an error and within its content policy", async ({
+test("the explorer opens at the overview, without an error and within its content policy", async ({
   page,
   demo,
 }) => {
   const problems = watchConsole(page);
-  await open(page, demo);
-  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query`);
-  await expect(page.getByRole("link", { name: "Query" })).toHaveAttribute("aria-current", "page");
+  await page.goto(demo.url);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/overview`);
+  const start = page.getByRole("link", { name: "Overview", exact: true });
+  await expect(start).toHaveAttribute("aria-current", "page");
   await page.getByRole("link", { name: "Models" }).click();
   await expect(page).toHaveURL(`${demo.url}/explorer/~own/models`);
   await expect(page).toHaveTitle(/^Models/);
@@ -29,13 +30,13 @@ test("the page's policy allows nothing inline and nothing from elsewhere", async
   expect(text).not.toMatch(/(src|href)="https?:/);
 });
 
-test("a view that is not there leads to the query view, and back goes back", async ({
+test("a view that is not there leads to the overview, and back goes back", async ({
   page,
   demo,
 }) => {
   await open(page, demo, "~own/models");
   await page.goto(`${demo.url}/explorer/~own/nothing`);
-  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/overview`);
   await page.goBack();
   await expect(page).toHaveURL(`${demo.url}/explorer/~own/models`);
 });
@@ -75,7 +76,7 @@ test("a graph that is not there is told, and the way back is offered", async ({ 
   await page.goto(`${demo.url}/explorer/nowhere/query`);
   await expect(page.getByRole("alert")).toContainText("There is no graph nowhere");
   await page.getByRole("button", { name: "Open the service's own graph" }).click();
-  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/overview`);
 });
 
 test("the theme that was chosen is worn at once after a reload", async ({ page, demo }) => {

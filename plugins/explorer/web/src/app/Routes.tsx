@@ -4,11 +4,11 @@ import { Redirect, Route, Switch, useLocation } from "wouter";
 import type { Configuration } from "../api/types";
 import { SessionProvider } from "../session/SessionProvider";
 import { Frame } from "./Frame";
-import { FORMER_OWN, OWN_GRAPH, ROUTES_BASE, routeOf } from "./addresses";
+import { FORMER_OWN, OWN_GRAPH, ROUTES_BASE, START, routeOf } from "./addresses";
 import { useFragment, useSearch } from "./search";
 import { VIEWS } from "./views";
 
-/** `/{graphId}/{view}`; whatever is incomplete leads to the query view. */
+/** `/{graphId}/{view}`; whatever is incomplete leads to the overview. */
 export function Routes({ configuration }: { configuration: Configuration }) {
   const [, navigate] = useLocation();
   const search = useSearch();
@@ -19,7 +19,7 @@ export function Routes({ configuration }: { configuration: Configuration }) {
         <Route path="/:graph/:view">
           {({ graph, view }) => {
             const shown = VIEWS.find((one) => one.path === view);
-            if (shown === undefined) return <Redirect to={routeOf(graph, "query")} replace />;
+            if (shown === undefined) return <Redirect to={routeOf(graph, START)} replace />;
             const former = graph === FORMER_OWN && (
               <Redirect to={routeOf(OWN_GRAPH, view, search.slice(1)) + fragment} replace />
             );
@@ -37,10 +37,10 @@ export function Routes({ configuration }: { configuration: Configuration }) {
           }}
         </Route>
         <Route path="/:graph">
-          {({ graph }) => <Redirect to={routeOf(graph, "query")} replace />}
+          {({ graph }) => <Redirect to={routeOf(graph, START)} replace />}
         </Route>
         <Route>
-          <Redirect to={routeOf(OWN_GRAPH, "query")} replace />
+          <Redirect to={routeOf(OWN_GRAPH, START)} replace />
         </Route>
       </Switch>
     </RouterProvider>

@@ -23,6 +23,9 @@ export const OWN_GRAPH = "~own";
 /** What stood there before; it may be the id of a hosted graph as well. */
 export const FORMER_OWN = "own";
 
+/** The view that stands for a graph where an address names none. */
+export const START = "overview";
+
 /** The route of a view of a graph, relative to `ROUTES_BASE`. */
 export function routeOf(graphId: string, view: string, search = ""): string {
   return `/${encodeURIComponent(graphId)}/${view}${search ? `?${search}` : ""}`;

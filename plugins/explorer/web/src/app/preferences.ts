@@ -6,8 +6,11 @@ export type Theme = "system" | "light" | "dark";
 interface Preferences {
   theme: Theme;
   inspectorOpen: boolean;
+  /** Whether the first steps are shown on the start. */
+  guideOpen: boolean;
   setTheme(theme: Theme): void;
   setInspectorOpen(open: boolean): void;
+  setGuideOpen(open: boolean): void;
 }
 
 /** What this browser remembers of how somebody likes the page. */
@@ -16,8 +19,10 @@ export const usePreferences = create<Preferences>()(
     (set) => ({
       theme: "system",
       inspectorOpen: true,
+      guideOpen: true,
       setTheme: (theme) => set({ theme }),
       setInspectorOpen: (inspectorOpen) => set({ inspectorOpen }),
+      setGuideOpen: (guideOpen) => set({ guideOpen }),
     }),
     { name: "twinframe-explorer-preferences", version: 1 },
   ),

@@ -1,4 +1,4 @@
-import { Boxes, Settings2, Terminal } from "lucide-react";
+import { Boxes, House, Settings2, Terminal } from "lucide-react";
 import { lazy, useState, type ComponentType } from "react";
 
 import type { Session } from "../session/session";
@@ -17,11 +17,13 @@ export interface View {
 }
 
 // PERF: each view is a chunk of its own; the first paint needs the shell alone.
+const overview = chunk(() => import("../overview/OverviewView"));
 const query = chunk(() => import("../query/QueryView"));
 const models = chunk(() => import("../models/ModelsView"));
 const control = chunk(() => import("../control/ControlView"));
 
 export const VIEWS: View[] = [
+  { path: "overview", name: "Overview", icon: House, ...overview, inspected: false },
   { path: "query", name: "Query", icon: Terminal, ...query, inspected: true },
   { path: "models", name: "Models", icon: Boxes, ...models, inspected: false },
   { path: "control", name: "Control plane", icon: Settings2, ...control, inspected: false },

@@ -8,6 +8,8 @@ import type { ModelIndex } from "./index";
 const QUERY = "MATCH (t:Twin) RETURN t.`$metadata`.`$model` AS model, count(*) AS twins";
 
 export interface Counts {
+  /** The models that have twins, stored or not; those of most twins first. */
+  ids: readonly string[];
   /** Twins whose model is exactly this one. */
   own(id: string): number;
   /** Those of its heirs too. */
@@ -42,6 +44,7 @@ export function buildCounts(counts: ReadonlyMap<string, number>, index: ModelInd
   const own = (id: string) => counts.get(id) ?? 0;
   const sum = (some: Iterable<number>) => [...some].reduce((all, one) => all + one, 0);
   return {
+    ids: [...counts].sort((one, other) => other[1] - one[1]).map(([id]) => id),
     own,
     family: (id) => sum(index.family(id).map(own)),
     total: sum(counts.values()),

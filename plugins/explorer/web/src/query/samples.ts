@@ -1,4 +1,5 @@
 import { nameOf, type ModelIndex } from "../models/index";
+import { quoteName } from "./names";
 
 export interface Sample {
   name: string;
@@ -32,7 +33,7 @@ function relationshipSamples(index: ModelIndex): Sample[] {
     const found = one.own.find((content) => content.kind === "Relationship" && content.target);
     if (found?.target === undefined) continue;
     const [source, target] = [index.label(one.id), index.label(found.target)];
-    const pattern = `(a:${word(one.id)})-[r:${quote(found.name)}]->(b:${word(found.target)})`;
+    const pattern = `(a:${word(one.id)})-[r:${quoteName(found.name)}]->(b:${word(found.target)})`;
     return [
       {
         name: `${source} to ${target} by ${found.name}`,
@@ -54,7 +55,7 @@ function propertySamples(index: ModelIndex): Sample[] {
         ["double", "float", "integer", "long"].includes(String(content.schema)),
     );
     if (found === undefined) continue;
-    const name = quote(found.name);
+    const name = quoteName(found.name);
     return [
       {
         name: `${index.label(one.id)} with the largest ${found.displayName ?? found.name}`,
@@ -87,14 +88,5 @@ function partsOf(index: ModelIndex): Set<unknown> {
 }
 
 function word(id: string): string {
-  return quote(nameOf(id));
-}
-
-// SPEC: backticks make a name of any word, reserved ones too.
-function quote(name: string): string {
-  const reserved =
-    /^(?:and|as|by|case|contains|distinct|end|in|is|not|null|or|set|then|when|with)$/i;
-  return /^[A-Za-z_]\w*$/.test(name) && !reserved.test(name)
-    ? name
-    : `\`${name.replaceAll("`", "``")}\``;
+  return quoteName(nameOf(id));
 }

@@ -2,7 +2,7 @@ import { ChevronDown, Network } from "lucide-react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover, Text } from "react-aria-components";
 import { useLocation } from "wouter";
 
-import { OWN_GRAPH, routeOf } from "../app/addresses";
+import { OWN_GRAPH, routeOf, START } from "../app/addresses";
 import { OWN_NAME, useHostedGraphs } from "./graphs";
 import { useSession } from "./session";
 
@@ -24,7 +24,7 @@ export function GraphChooser() {
       </div>
     );
   }
-  const view = path.split("/")[2] ?? "query";
+  const view = path.split("/")[2] ?? START;
   return (
     <MenuTrigger>
       <Button className="rail-item rail-brand" aria-label={`Graph: ${graphName}. Choose another`}>

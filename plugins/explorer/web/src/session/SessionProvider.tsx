@@ -6,7 +6,7 @@ import { ApiError } from "../api/errors";
 import { GraphClient } from "../api/graph";
 import { Http } from "../api/http";
 import type { Configuration, OwnPermissions } from "../api/types";
-import { OWN_GRAPH, routeOf } from "../app/addresses";
+import { OWN_GRAPH, routeOf, START } from "../app/addresses";
 import { Failure } from "../app/Failure";
 import { Waiting } from "../app/Waiting";
 import { useSelection } from "../app/selection";
@@ -108,7 +108,7 @@ function NoGraph({ configuration, error, graphId, onRetry }: NoGraphProps) {
       title={`There is no graph ${graphId}, or you may do nothing there`}
       error={error}
       retryLabel="Open the service's own graph"
-      onRetry={() => navigate(routeOf(OWN_GRAPH, "query"), { replace: true })}
+      onRetry={() => navigate(routeOf(OWN_GRAPH, START), { replace: true })}
     />
   );
 }
