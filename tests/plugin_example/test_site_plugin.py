@@ -119,7 +119,7 @@ def test_two_sites_that_want_to_be_the_start_stop_the_start(install: Install) ->
     )
     install("made", "made_front", source)
     (problem,) = list_problems()
-    assert "made 1.0 (/front)" in problem
+    assert "/front of made 1.0" in problem
     assert "both want to be the start at /: one can." in problem
     with pytest.raises(PluginError):
         create_app(MEMORY)

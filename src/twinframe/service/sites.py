@@ -48,9 +48,10 @@ def build_sites(installation: Installation) -> tuple[Site, ...]:
                 f"{path}. Choose another."
             )
         found[path] = (site, owner)
-    starts = [f"{owner} ({path})" for path, (site, owner) in found.items() if site.is_start]
+    starts = [(path, owner) for path, (site, owner) in found.items() if site.is_start]
     if len(starts) > 1:
-        raise PluginError(f"{' and '.join(starts)} both want to be the start at /: one can.")
+        named = " and ".join(f"{path} of {owner}" for path, owner in starts)
+        raise PluginError(f"{named} both want to be the start at /: one can.")
     return tuple(site for site, _owner in found.values())
 
 
