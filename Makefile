@@ -18,6 +18,8 @@ ENGINE ?= evaluator
 WEB      = plugins/explorer/web
 PAGE     = plugins/explorer/src/twinframe_explorer/assets/index.html
 MODULES  = $(WEB)/node_modules/.package-lock.json
+# The JavaScript driver of Neo4j, for tests of Bolt.
+DRIVERS  = tests/drivers/node_modules/.package-lock.json
 CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 HAS_NODE = { node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1
 NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
@@ -138,6 +140,10 @@ $(PAGE): $(MODULES) $(wildcard $(WEB)/*.ts $(WEB)/*.html $(WEB)/*.json $(WEB)/pu
 
 explorer: $(PAGE)
 
+$(DRIVERS): tests/drivers/package-lock.json tests/drivers/package.json
+	@cd tests/drivers && $(NPM_CI)
+	@touch $@
+
 # For `make demo`, which has to work without Node.js and without a network.
 explorer-softly:
 	@if ! $(HAS_NODE); then echo 'Without Node.js 20 or later the explorer is not built; all else works.'; \
@@ -148,7 +154,7 @@ explorer-check: $(MODULES)
 	built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && npx vite build --logLevel warn --emptyOutDir --outDir "$$built"; }
 
 modules-softly:
-	@if $(HAS_NODE); then $(MAKE) --no-print-directory $(MODULES); fi
+	@if $(HAS_NODE); then $(MAKE) --no-print-directory $(MODULES) $(DRIVERS); fi
 
 explorer-check-softly:
 	@if $(HAS_NODE); then $(MAKE) --no-print-directory explorer-check; \
@@ -231,4 +237,4 @@ format: setup
 	@$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) var $(WEB)/node_modules $(dir $(PAGE))
+	rm -rf $(VENV) var $(WEB)/node_modules tests/drivers/node_modules $(dir $(PAGE))

@@ -93,7 +93,8 @@ class Output(Protocol):
 class BoltService:
     """What all connections share. A `gate` of None asks nobody for credentials.
 
-    `observe` takes each statement that was run, with its database, for metrics.
+    `origins` are those of pages that may connect from a browser. `observe` takes each statement
+    that was run, with its database, for metrics.
     """
 
     settings: BoltSettings
@@ -103,6 +104,7 @@ class BoltService:
     scopes: tuple[str, ...]
     server: str
     page_size: int
+    origins: tuple[str, ...] = ()
     observe: Callable[[str, Ran], None] | None = None
 
 

@@ -28,6 +28,7 @@ from twinframe.bolt.framing import (
     parse_choice,
 )
 from twinframe.bolt.requests import FIRST_BYTES, is_reset
+from twinframe.bolt.websocket import FIRST, WebSocketTransport
 from twinframe.errors import ConfigurationError, TwinframeError
 from twinframe.http.server.connections import ConnectionTable, read_address
 from twinframe.http.server.side_listener import open_socket
@@ -146,7 +147,8 @@ class BoltProtocol(asyncio.Protocol):
         self._server = server
         self._settings = server.service.settings
         self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.Transport
+        self._transport: asyncio.Transport | WebSocketTransport
+        self._web: WebSocketTransport | None = None
         self._handshake = bytearray()
         self._offers_list = False
         self._reader = MessageReader(FIRST_BYTES)
@@ -168,14 +170,16 @@ class BoltProtocol(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, if there is a slot."""
-        self._transport = cast("asyncio.Transport", transport)
+        self._transport = found = cast("asyncio.Transport", transport)
         self.address = read_address(transport)
-        self._transport.set_write_buffer_limits(high=_WRITE_BYTES)
+        found.set_write_buffer_limits(high=_WRITE_BYTES)
         if not self._server.join(self, self._loop.time()):
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes of the handshake, then of messages."""
+        if self._web is not None:
+            data = self._web.receive(data)
         if self._connection is None:
             self._handshake += data
             self._shake_hands()
@@ -207,6 +211,10 @@ class BoltProtocol(asyncio.Protocol):
     def _shake_hands(self) -> None:
         received = self._handshake
         if not self._offers_list:
+            if self._web is None and FIRST.startswith(received[: len(FIRST)]):
+                if len(received) >= len(FIRST):
+                    self._open_web_socket()
+                return
             if not MAGIC.startswith(received[: len(MAGIC)]):
                 self._transport.abort()  # not this protocol
                 return
@@ -225,6 +233,13 @@ class BoltProtocol(asyncio.Protocol):
             choice = bytes(received[:CHOICE_BYTES])
             del received[:CHOICE_BYTES]
             self._begin(parse_choice(choice))
+
+    def _open_web_socket(self) -> None:
+        transport, service = cast("asyncio.Transport", self._transport), self._server.service
+        self._transport = self._web = WebSocketTransport(transport, service.origins)
+        received = bytes(self._handshake)
+        self._handshake.clear()
+        self.data_received(received)
 
     def _begin(self, version: Version | None) -> None:
         if version is None:

@@ -55,6 +55,7 @@ def build_server(
         settings.authorization.api_scopes,
         _AGENT,
         settings.query.max_page_size,
+        settings.cors.origins,
         observe,
     )
     return BoltServer(service, memory, build_tls(find_tls(settings)))
