@@ -34,6 +34,14 @@ async function writeAndRead () {
   assert.equal(path.segments[0].end.elementId, 'b')
 }
 
+async function plans () {
+  const explained = (await driver.executeQuery('EXPLAIN MATCH (r:Room) RETURN r')).summary
+  assert.ok(explained.plan.operatorType)
+  const { profile } = (await driver.executeQuery('PROFILE MATCH (r:Room) RETURN r')).summary
+  assert.equal(profile.rows, 2)
+  assert.equal(explained.profile, false)
+}
+
 async function values () {
   const { types } = neo4j
   const sent = [
@@ -96,7 +104,7 @@ async function errors () {
 async function main () {
   const info = await driver.getServerInfo()
   assert.match(info.agent, /^Neo4j\//)
-  for (const one of [writeAndRead, values, streamed, managed, errors]) await one()
+  for (const one of [writeAndRead, plans, values, streamed, managed, errors]) await one()
   await driver.close()
 }
 

@@ -31,6 +31,7 @@ from twinframe.bolt.framing import Version, build_chunks
 from twinframe.bolt.graphs import Database, Databases, Ran
 from twinframe.bolt.login import Login
 from twinframe.bolt.packstream import PackValue
+from twinframe.bolt.plans import find_prefix
 from twinframe.bolt.requests import (
     ALLOWED,
     Answer,
@@ -313,6 +314,8 @@ class Connection:
                 if writes:
                     self._check_mode()
                 result = await self._open(database, text, parameters, prepared)
+                if result.plan is None and (member := find_prefix(text)):
+                    result.note_plan(member)
                 charge = result.charge
             except TwinframeError as error:
                 status = build_status(error)
@@ -378,7 +381,9 @@ class Connection:
     async def _run_statement(self, database: Database, prepared: Prepared) -> Result:
         """Run a statement in a transaction of its own."""
         statements = database.graph.statements
-        if prepared.prefix or prepared.in_transactions or not prepared.writes:
+        if prepared.prefix:
+            return Result.of_explained(await statements.run(prepared))
+        if prepared.in_transactions or not prepared.writes:
             found = await statements.run(prepared)
             return Result.of_statement(found, build_records(found), writes=prepared.writes)
 

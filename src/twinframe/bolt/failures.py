@@ -68,6 +68,12 @@ _BUSY: Final = Code(
     f"{_TRANSIENT}Request.NoThreadsAvailable", "51N71", f"{_SYSTEM} - bolt is out of threads"
 )
 
+_NOT_COMMITTED: Final = Code(
+    "Neo.DatabaseError.Transaction.TransactionCommitFailed",
+    "2DN01",
+    "error: invalid transaction termination - commit failed",
+)
+
 _OUTDATED: Final = Code(
     f"{_TRANSIENT}Transaction.Outdated",
     "25N02",
@@ -118,9 +124,14 @@ _ERRORS: Final[tuple[tuple[type[TwinframeError], Code], ...]] = (
     ),
     (errors.MemoryExhausted, _BUSY._replace(neo4j=f"{_TRANSIENT}General.OutOfMemoryError")),
     (errors.LimitExceeded, _TOO_MUCH),
+    (errors.QuotaExceeded, _TOO_MUCH),
     (errors.RateExceeded, _BUSY),
     (errors.TransactionOutdated, _OUTDATED),
     (errors.StorageBusy, _BUSY),
+    # NOTE: a driver would repeat what is transient; a write without an answer may have been made.
+    (errors.StorageUnanswered, _NOT_COMMITTED),
+    (errors.StorageFull, _NOT_COMMITTED),
+    (errors.StorageDamaged, _UNKNOWN),
     (
         errors.StorageError,
         Code(
@@ -138,6 +149,7 @@ _ERRORS: Final[tuple[tuple[type[TwinframeError], Code], ...]] = (
     (errors.Conflict, _CONSTRAINT),
     (errors.PreconditionFailed, _CONSTRAINT),
     (errors.NotFound, _NOT_FOUND),
+    (errors.HistoryNotKept, _ARGUMENT),
     (errors.InputError, _ARGUMENT),
     (errors.Unsupported, _ARGUMENT._replace(neo4j=f"{_CLIENT}Statement.RuntimeUnsupportedError")),
     (CannotRun, _UNKNOWN),

@@ -7,6 +7,8 @@ from itertools import islice
 from typing import Final
 
 from twinframe.bolt.framing import build_chunks
+from twinframe.bolt.packstream import Structure, unpack
+from twinframe.bolt.plans import SummaryPlan, build_query_plan, build_statement_plan
 from twinframe.bolt.requests import Answer
 from twinframe.bolt.values import pack_value
 from twinframe.graph.queries.names import QueryWarning
@@ -77,6 +79,7 @@ class Result:
         self.writes = writes
         self.has_rows = False
         self.bookmark = ""
+        self.plan: SummaryPlan | None = None
         self._messages = messages
         self._token = token
         self._read = read
@@ -96,6 +99,19 @@ class Result:
         """Return the result of a statement, with the messages of all its rows."""
         rows = iter(messages)
         return cls(found.columns, found.charge, rows, counters=found.counters, writes=writes)
+
+    @classmethod
+    def of_explained(cls, found: StatementResult) -> Result:
+        """Return the result of EXPLAIN of a statement."""
+        result = cls.of_statement(found, build_records(found), writes=False)
+        result.plan = build_statement_plan(found.rows)
+        return result
+
+    def note_plan(self, member: str) -> None:
+        """Take the plan of a query from its row, for its summary."""
+        message = unpack(self._next) if self._next is not None else None
+        if isinstance(message, Structure):
+            self.plan = build_query_plan(member, self.columns, message.fields[0])
 
     @property
     def has_more(self) -> bool:

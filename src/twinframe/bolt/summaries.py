@@ -42,6 +42,8 @@ def build_summary(result: Result, database: str, version: Version) -> Mapping[st
     counted = _build_counters(result.counters)
     if counted:
         summary["stats"] = counted
+    if result.plan is not None:
+        summary[result.plan.member] = result.plan.root
     if result.bookmark:
         summary["bookmark"] = result.bookmark
     if version >= _STATUSES_SINCE:

@@ -55,7 +55,7 @@ class Transaction:
         statements = self.database.graph.statements
         if prepared.prefix:
             found = await statements.run(prepared)
-            return Result.of_statement(found, build_records(found), writes=False)
+            return Result.of_explained(found)
         if not prepared.writes and self._writing is None:
 
             def read(session: GraphSession, _: object) -> tuple[StatementResult, list[bytes]]:

@@ -122,6 +122,36 @@ def test_a_summary_counts_what_was_written(driver: neo4j.Driver) -> None:
     assert not driver.execute_query("MATCH (n) RETURN n").summary.counters.contains_updates
 
 
+def test_a_plan_is_in_the_summary(driver: neo4j.Driver) -> None:
+    driver.execute_query("CREATE (:A {n: 1})-[:to]->(:A {n: 2})")
+    text = "MATCH (a:A)-[:to]->(b) RETURN a.n + b.n AS n ORDER BY n"
+    for begun in (False, True):
+        for prefix in ("EXPLAIN", "profile"):
+            with driver.session() as session:
+                if begun:
+                    with session.begin_transaction() as open_one:
+                        summary = open_one.run(f"{prefix} {text}").consume()
+                else:
+                    summary = session.run(f" {prefix} {text}").consume()
+            found = [summary.plan, summary.profile]
+            root = found.pop(prefix == "profile")
+            assert root is not None
+            assert found == [None]
+            walked = [root]
+            for one in walked:
+                assert {"operatorType", "identifiers", "args", "children"} <= set(one)
+                walked += one["children"]
+            assert {"Sort", "Match"} <= {one["operatorType"] for one in walked}
+            assert "Match" in root["args"]["string-representation"]
+            if prefix == "profile":
+                assert (root["rows"], root["dbHits"]) == (1, 0)
+    summary = driver.execute_query("EXPLAIN MATCH (a:A) DELETE a").summary
+    assert summary.plan is not None
+    assert summary.plan["operatorType"] == "Delete"
+    assert summary.plan["children"][0]["operatorType"] == "Read"
+    assert driver.execute_query(text).summary.plan is None
+
+
 def test_procedures_answer_what_tools_ask_for(driver: neo4j.Driver) -> None:
     driver.execute_query("CREATE (:Room)-[:isIn]->(:Floor)")
     assert {"Floor", "Room"} <= set(ask(driver, "CALL db.labels()"))
