@@ -525,7 +525,9 @@ class Connection:
             pass
         own = self._service.settings
         address = own.advertised or read_member(context, "address", str, "") or own.bind
-        servers = [{"addresses": [address], "role": role} for role in ("WRITE", "READ", "ROUTE")]
+        # NOTE: each node reads and writes. Drivers leave out one that does not answer.
+        addresses = list(own.nodes) or [address]
+        servers = [{"addresses": addresses, "role": role} for role in ("WRITE", "READ", "ROUTE")]
         return {"rt": {"ttl": _ROUTES_SECONDS, "db": name, "servers": servers}}
 
     async def _take_telemetry(self, _message: Message) -> Mapping[str, object]:

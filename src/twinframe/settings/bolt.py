@@ -31,6 +31,11 @@ class BoltSettings(Section):
         description="`host:port` that routing drivers (`neo4j://`) are told to use, such as that "
         "of the load balancer. Empty: the address that the driver itself used.",
     )
+    nodes: tuple[str, ...] = Field(
+        default=(),
+        description="`host:port` of all nodes of the service, the same on each of them: routing "
+        "drivers spread their sessions over these. Empty: this node alone.",
+    )
     login_timeout: Seconds = Field(
         default=10.0, description="Seconds from the connection to the end of its login."
     )
@@ -79,6 +84,11 @@ class BoltSettings(Section):
     @classmethod
     def _check_advertised(cls, value: str) -> str:
         return check_bind(value) if value else value
+
+    @field_validator("nodes")
+    @classmethod
+    def _check_nodes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(check_bind, value))
 
     @field_validator("database")
     @classmethod

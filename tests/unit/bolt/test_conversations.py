@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -373,6 +375,25 @@ def test_members_have_the_types_of_their_models_at_any_depth() -> None:
         assert node["drive"]["made"] == Time(12, 30, tzinfo=pytz.UTC)
         moment = DateTime(2024, 1, 1, tzinfo=pytz.UTC)
         assert crossed["since"] == path.relationships[0]["since"] == moment
+
+
+def test_a_routing_driver_uses_all_nodes_that_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as refused:
+        gone = refused.getsockname()[1]
+    with BoltWorld(MemoryStore()) as first, BoltWorld(MemoryStore()) as second:
+        worlds = (first, second)
+        nodes = tuple(f"127.0.0.1:{port}" for port in (*(one.server.port for one in worlds), gone))
+        for one in worlds:
+            service = one.server.service
+            routed = service.settings.model_copy(update={"nodes": nodes})
+            one.server.service = replace(service, settings=routed)
+        with first.connect("neo4j") as driver, ExitStack() as opened:
+            # Each is at the node with the fewest that are open.
+            for _ in range(4):
+                session = opened.enter_context(driver.session())
+                begun = opened.enter_context(session.begin_transaction())
+                begun.run("RETURN 1").consume()
+        assert [len(one.ran) for one in worlds] == [2, 2]
 
 
 class _Claims(PermissionProvider):
