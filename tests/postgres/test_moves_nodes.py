@@ -19,8 +19,8 @@ from tests.waiting import PATIENCE, Threads
 from twinframe.control.hosting.catalog import CatalogEntry
 from twinframe.control.hosting.catalog_records import RecordCatalog
 from twinframe.control.hosting.catalog_view import MOVE
+from twinframe.control.hosting.catalogs import build_catalog
 from twinframe.control.hosting.databases import GraphDatabases
-from twinframe.control.hosting.service import build_catalog
 from twinframe.errors import ConfigurationError, InvalidArgument
 from twinframe.hooks.installation import load_installation
 

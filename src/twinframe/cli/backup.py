@@ -17,7 +17,7 @@ from twinframe.control.hosting.backups import (
     require_backups,
 )
 from twinframe.control.hosting.catalog import Catalog, CatalogEntry
-from twinframe.control.hosting.service import build_catalog
+from twinframe.control.hosting.catalogs import build_catalog
 from twinframe.errors import InvalidArgument
 from twinframe.hooks.installation import Installation, load_installation
 

@@ -12,8 +12,8 @@ from twinframe.cli.backup import find_entry
 from twinframe.cli.console import CommandGroup, config_option
 from twinframe.cli.tables import write_table
 from twinframe.control.hosting.catalog import Catalog, CatalogEntry
+from twinframe.control.hosting.catalogs import build_catalog
 from twinframe.control.hosting.databases import GraphDatabases
-from twinframe.control.hosting.service import build_catalog
 from twinframe.hooks.installation import load_installation
 
 

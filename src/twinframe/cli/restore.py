@@ -10,7 +10,7 @@ import click
 from twinframe.cli.backup import find_entry
 from twinframe.cli.console import config_option
 from twinframe.control.hosting import backups
-from twinframe.control.hosting.service import build_catalog
+from twinframe.control.hosting.catalogs import build_catalog
 from twinframe.hooks.installation import load_installation
 
 _WAIT_SECONDS = 5.0

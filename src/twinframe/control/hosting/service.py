@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -28,8 +27,7 @@ from twinframe.control.hosting.catalog import (
     HostedSettings,
     open_kept,
 )
-from twinframe.control.hosting.catalog_files import FileCatalog
-from twinframe.control.hosting.catalog_records import RecordCatalog
+from twinframe.control.hosting.catalogs import build_catalog
 from twinframe.control.hosting.databases import choose_database
 from twinframe.control.hosting.endpoint import HostedService
 from twinframe.control.hosting.graphs import HostedGraphs
@@ -106,15 +104,6 @@ class HostingService:
 
     def _build_api_context(self, graph: Graph) -> GraphApiContext:
         return replace(self.endpoint.api, graph=graph)
-
-
-def build_catalog(installation: Installation) -> Catalog:
-    """Build the catalog, without opening it: in the storage where all machines see it, else in
-    files.
-    """
-    directory = Path(installation.settings.hosting.directory)
-    store = installation.build_catalog_store()
-    return FileCatalog(directory) if store is None else RecordCatalog(directory, store)
 
 
 def check_hosting(installation: Installation) -> None:

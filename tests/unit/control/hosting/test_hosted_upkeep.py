@@ -19,6 +19,7 @@ from twinframe.control.hosting.backups import (
     prune_backups,
 )
 from twinframe.control.hosting.catalog import HostedSettings
+from twinframe.control.hosting.catalogs import build_catalog
 from twinframe.control.hosting.journal import (
     Change,
     GraphJournal,
@@ -27,7 +28,7 @@ from twinframe.control.hosting.journal import (
     read_lines,
     read_statistics,
 )
-from twinframe.control.hosting.service import LocalGraphHost, build_catalog
+from twinframe.control.hosting.service import LocalGraphHost
 from twinframe.control.hosting.upkeep import HostedUpkeep
 from twinframe.errors import InvalidArgument
 

@@ -24,11 +24,11 @@ from tests.unit.control.hosting.hosting_app import (
     serving,
 )
 from twinframe.control.hosting.backups import prune_backups
+from twinframe.control.hosting.catalogs import build_catalog
 from twinframe.control.hosting.journal import read_statistics
 from twinframe.control.hosting.service import (
     LocalGraphHost,
     build_address,
-    build_catalog,
     check_hosting,
 )
 from twinframe.errors import SettingsError, StorageError
@@ -241,7 +241,8 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from tests.unit.control.hosting.hosting_app import build_graph, build_hosting, bring_up
 from twinframe.control.hosting.backups import make_backup
-from twinframe.control.hosting.service import LocalGraphHost, build_catalog
+from twinframe.control.hosting.catalogs import build_catalog
+from twinframe.control.hosting.service import LocalGraphHost
 
 installation = build_hosting(Path(sys.argv[2]))
 host = LocalGraphHost(installation)
