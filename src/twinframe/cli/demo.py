@@ -30,7 +30,7 @@ _START_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _QUIET = {"Logging__Level": "warning", "Logging__Access": "false", "Logging__Audit": "false"}
 _AUDIENCE = "twinframe-demo"
-_PERMISSIONS = ("digitaltwins/*", "models/*", "query/*", "mcp/*")
+_PERMISSIONS = ("digitaltwins/*", "models/*", "query/*", "mcp/*", "workspaces/*")
 
 
 @dataclass(frozen=True, slots=True)

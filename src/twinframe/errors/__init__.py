@@ -21,6 +21,7 @@ from twinframe.errors.derivations import DerivationInvalid as DerivationInvalid
 from twinframe.errors.derivations import DerivationNotFound as DerivationNotFound
 from twinframe.errors.derivations import DerivedPropertyReadOnly as DerivedPropertyReadOnly
 from twinframe.errors.nearest import render_hint
+from twinframe.errors.workspaces import WorkspaceNotFound as WorkspaceNotFound
 
 # --- start-up -------------------------------------------------------------------------------
 

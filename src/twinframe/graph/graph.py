@@ -44,6 +44,7 @@ from twinframe.graph.twins.relationships import Relationships
 from twinframe.graph.twins.telemetry import Telemetry
 from twinframe.graph.twins.transactions import Transactions
 from twinframe.graph.twins.twins import Components, Twins
+from twinframe.graph.workspaces.workspaces import Workspaces
 from twinframe.model.clock import Clock, build_steady_clock, read_clock
 from twinframe.query.engine import QueryEngine
 from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
@@ -135,6 +136,7 @@ class Graph:
         )
         computing = Computing(context, engine)
         self.derivations = Derivations(context, computing)
+        self.workspaces = Workspaces(context)
         self.deriving = deriving = DerivationKind(context, computing, idle_seconds=idle)
         self.upkeep: BackgroundTask = OutboxKind(context)
         self.jobs = JobRunner(context, locations, run_apart, point_runner)

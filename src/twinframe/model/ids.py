@@ -14,6 +14,7 @@ from typing import Final
 from twinframe.errors import InvalidArgument
 
 MAX_ID_LENGTH: Final = 1024
+MAX_ENTRY_ID_LENGTH: Final = 256
 MAX_JOB_ID_LENGTH: Final = 128
 MAX_MODEL_ID_LENGTH: Final = 2048
 MAX_NAME_LENGTH: Final = 512
@@ -61,6 +62,13 @@ def parse_job_id(text: str) -> str:
             f"{_shown(text)}."
         )
     return _parse_id("job", text)
+
+
+def parse_entry_id(kind: str, text: str) -> str:
+    """Check the id of a definition or document beside the graph, and return it: as twin ids, but at
+    most 256 characters.
+    """
+    return _parse_id(kind, text, MAX_ENTRY_ID_LENGTH)
 
 
 def is_resource_id(text: str) -> bool:
@@ -116,14 +124,14 @@ def is_model_name(text: str) -> bool:
     return len(text) <= MAX_NAME_LENGTH and _NAME.fullmatch(text) is not None
 
 
-def _parse_id(kind: str, text: str) -> str:
+def _parse_id(kind: str, text: str, longest: int = MAX_ID_LENGTH) -> str:
     if not text:
         raise InvalidArgument(f"A {kind} id must not be empty.")
     if text in (".", ".."):
         raise InvalidArgument(f"A {kind} id cannot be '.' or '..': a URL could not name it.")
-    if len(text) > MAX_ID_LENGTH:
+    if len(text) > longest:
         raise InvalidArgument(
-            f"A {kind} id has at most {MAX_ID_LENGTH} characters, this one has {len(text)}."
+            f"A {kind} id has at most {longest} characters, this one has {len(text)}."
         )
     refused = _REFUSED.search(text)
     if refused:

@@ -374,6 +374,10 @@ class GraphSettings(Section):
         default=False,
         description="POST /cypher creates nodes with any labels and properties, without models.",
     )
+    max_workspaces: Count = Field(default=500, le=10_000, description="Most workspaces of a graph.")
+    max_workspace_bytes: Bytes = Field(
+        default=2 * 1024 * 1024, description="Largest content of a workspace."
+    )
     refuse_self_relationships: bool = Field(
         default=True, description="Refuse a relationship from a twin to itself, as the vendor does."
     )

@@ -86,18 +86,14 @@ def _list_errors() -> Iterator[type[errors.TwinframeError]]:
         todo += [
             heir
             for heir in present.__subclasses__()
-            if heir.__module__ in _ERROR_MODULES and not issubclass(heir, errors.ConfigurationError)
+            if heir.__module__.startswith(_ERROR_MODULES)
+            and not issubclass(heir, errors.ConfigurationError)
         ]
     return iter(found.values())
 
 
 _INTERNAL = "A defect of the service; its log says more under the answer's `x-request-id`."
-_ERROR_MODULES = (
-    errors.__name__,
-    errors.InputError.__module__,
-    errors.DerivationInvalid.__module__,
-    HttpError.__module__,
-)
+_ERROR_MODULES = (errors.__name__, HttpError.__module__)
 _ROUTES_HEAD = ("| operation | what it does | answers | errors | permission |", "| --- " * 5 + "|")
 _ROUTES_INTRODUCTION = """# Routes
 

@@ -31,6 +31,7 @@ from twinframe.graph.transfer.jobs.imports import ImportJobs
 from twinframe.graph.transfer.locations.locations import build_locations
 from twinframe.graph.twins.bulk import Bulk
 from twinframe.graph.twins.transactions import Transactions
+from twinframe.graph.workspaces.workspaces import Workspaces
 from twinframe.http.application import build_application
 from twinframe.model.etags import Condition
 from twinframe.model.pages import Page, PageRequest
@@ -268,6 +269,7 @@ class FakeGraph:
         self.bulk = Bulk(context)
         self.changes = Changes(context)
         self.derivations = Derivations(context, Computing(context, None))
+        self.workspaces = Workspaces(context)
         self.series = Series(context, None)  # an installation without points
         self.standings = Standings(context, hosted=False)
         self.event_routes = EventRoutes(context, NO_ENDPOINTS, hosted=False)

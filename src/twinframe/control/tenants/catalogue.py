@@ -58,6 +58,9 @@ DATA_PERMISSIONS: Final[Mapping[str, str]] = {
     "jobs/imports/delete": "forget import jobs",
     "jobs/deletions/read": "see jobs that delete everything",
     "jobs/deletions/write": "delete everything in a graph",
+    "workspaces/read": "open the workspaces of a graph",
+    "workspaces/write": "create and change workspaces",
+    "workspaces/delete": "delete workspaces",
     "auditlog/read": "read who changed a graph",
     "mcp/*": "connect assistants, which then act with the other permissions",
 }
@@ -84,6 +87,7 @@ _READER: Final = (
     "eventroutes/read",
     "jobs/imports/read",
     "jobs/deletions/read",
+    "workspaces/read",
     "mcp/*",
 )
 _DATA: Final = (
@@ -92,6 +96,7 @@ _DATA: Final = (
     "query/*",
     "eventroutes/*",
     "jobs/*",
+    "workspaces/*",
     "auditlog/*",
     "mcp/*",
 )
@@ -103,6 +108,7 @@ _EDITOR: Final = (
     "eventroutes/read",
     "jobs/imports/*",
     "jobs/deletions/read",
+    "workspaces/*",
     "mcp/*",
 )
 _CONTROL: Final = tuple(

@@ -36,13 +36,12 @@ from twinframe.graph.documents.derivations import (
 )
 from twinframe.graph.queries.plans import build_options
 from twinframe.model.etags import NO_ETAG, UNCONDITIONED, Condition
-from twinframe.model.ids import parse_twin_id
+from twinframe.model.ids import parse_entry_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.settings.derivations import LONGEST_SETTLE
 from twinframe.storage.base import GraphSession, GraphTransaction
 
-_LONGEST_ID: Final = 256
 _TEXTS: Final = ("model", "property", "match", "value")
 _OPTIONAL: Final = "match"
 _MEMBERS: Final = ("id", *_TEXTS, "settleSeconds")
@@ -92,7 +91,7 @@ class Derivations:
         One that has the same definition goes on as before. Errors: `InvalidArgument`,
         `DerivationInvalid`, `LimitExceeded`, `PreconditionFailed`.
         """
-        derivation = self._parse(parse_derivation_id(derivation_id), document)
+        derivation = self._parse(parse_entry_id("derivation", derivation_id), document)
         timeout = self._context.settings.query.timeout
         while True:
             version = await self._context.runner.scan(
@@ -219,21 +218,6 @@ class Derivations:
             put_derivation(transaction, derivation)
             begin_progress(transaction, derivation)
         return _read_state(transaction, derivation)
-
-
-def parse_derivation_id(text: str) -> str:
-    """Check the id and return it unchanged: the rule is that of twin ids. `InvalidArgument`."""
-    try:
-        parse_twin_id(text)
-    except InvalidArgument as error:
-        message = error.message.replace("A digital twin id", "The id of a derivation")
-        raise InvalidArgument(message) from None
-    if len(text) > _LONGEST_ID:
-        raise InvalidArgument(
-            f"The id of a derivation has at most {_LONGEST_ID} characters, this one has "
-            f"{len(text)}."
-        )
-    return text
 
 
 def _parse_settle(document: dict[str, JsonValue]) -> float | None:
