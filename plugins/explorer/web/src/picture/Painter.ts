@@ -26,6 +26,8 @@ import type { Place } from "./store";
 
 /** From so many nodes on a layout is shown at once: moving them smoothly would stutter. */
 const MOST_ANIMATED = 1500;
+/** A node is a hub if it has so many times more relationships than nodes have in the mean. */
+const HUB = 3;
 /** The least that is taken for a view, in pixels: while a panel opens there may be none. */
 const LEAST_VIEW = 200;
 /** Between the picture and the border of the view, in pixels. */
@@ -121,12 +123,14 @@ export class Painter {
       const place =
         this.board.places.get(id) ?? this.besides(anchors.get(id), seed) ?? placeSeed(seed);
       seed += 1;
-      graph.addNode(id, { ...place, ...facts, size: 6 });
+      graph.addNode(id, { ...place, ...facts, size: 6, hub: false });
     }
     this.syncEdges(contents);
     const { width, height } = this.view();
+    const usual = (2 * graph.size) / Math.max(1, graph.order);
     graph.updateEachNodeAttributes((id, data) => {
-      return { ...data, size: this.sizeOf(id, width * height) };
+      const hub = graph.degree(id) > HUB * usual;
+      return { ...data, size: this.sizeOf(id, width * height), hub };
     });
   }
 

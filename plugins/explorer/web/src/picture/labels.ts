@@ -23,8 +23,6 @@ export interface View {
 
 /** Between a node and its label. */
 const GAP = 3;
-/** A node is a hub if it has so many times more relationships than nodes have in the mean. */
-const HUB = 3;
 /** So many labels are drawn in any case, if need be over nodes. */
 const LEAST = 10;
 
@@ -101,9 +99,7 @@ export class Layer {
 
   /** A node of this key would have a label. */
   wish(key: string, wish: Omit<Wish, "isHub">): void {
-    const graph = this.sigma.getGraph();
-    const usual = (2 * graph.size) / graph.order;
-    this.wishes.push({ ...wish, isHub: graph.degree(key) > HUB * usual });
+    this.wishes.push({ ...wish, isHub: this.sigma.getGraph().getNodeAttribute(key, "hub") });
   }
 
   /** Keep this room clear, whatever stands there. */

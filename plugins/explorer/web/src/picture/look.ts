@@ -10,6 +10,8 @@ export interface NodeAttributes {
   color: string;
   image: string;
   size: number;
+  /** Whether far more leads to and from it than is usual: its label is wanted the most. */
+  hub: boolean;
 }
 
 export interface EdgeAttributes {
@@ -71,7 +73,7 @@ export function drawNode(
     color: aside || look.beside.has(id) ? look.palette.dim : data.color,
     label: aside ? null : data.label,
     size: data.size * (told ? 1.25 : 1),
-    forceLabel: chosen || onPath || near,
+    forceLabel: data.hub || chosen || onPath || near,
     // Highlighted nodes are drawn once more above all others, with `drawHover`.
     highlighted: told || near,
     zIndex: told ? 2 : aside ? 0 : 1,

@@ -8,11 +8,14 @@ export interface Group {
   fixed: Uint8Array;
 }
 
-/** Of the view at most this share is nodes: where there are too many, they may touch. */
-const MOST_COVERED = 0.35;
+/** Of the view at most this share is nodes with the room about them: where there are too many, first
+ * the room gives way, then they may touch. More would part what belongs together. */
+const MOST_COVERED = 0.15;
 /** Room about a node, as a share of its radius and in pixels: what is chosen is drawn larger. */
 const ROOM = 1.25;
 const GAP = 2;
+/** What nodes need may widen the picture so many times; beyond, some may overlap. */
+const MOST_GROWTH = 1.4;
 /** The picture grows as its nodes part, and nodes with it as all is fitted into the view again. */
 const MOST_ROUNDS = 10;
 const CLOSE_ENOUGH = 1.01;
@@ -21,10 +24,16 @@ const MARGIN = { share: 0.25, least: 10, most: 80 };
 
 /** The radii in pixels that nodes keep clear, for a view of this size. */
 export function listRadii(sizes: readonly number[], view: View): Float64Array {
+  const area = view.width * view.height;
+  const shareOf = (radii: readonly number[]): number => {
+    const covered = radii.reduce((sum, radius) => sum + Math.PI * radius ** 2, 0);
+    return covered === 0 ? 1 : Math.min(1, Math.sqrt((MOST_COVERED * area) / covered));
+  };
   const wanted = sizes.map((size) => size * ROOM + GAP);
-  const covered = wanted.reduce((sum, radius) => sum + Math.PI * radius ** 2, 0);
-  const share = covered === 0 ? 1 : Math.sqrt((MOST_COVERED * view.width * view.height) / covered);
-  return Float64Array.from(wanted, (radius) => radius * Math.min(1, share));
+  const [roomy, bare] = [shareOf(wanted), shareOf(sizes)];
+  return Float64Array.from(wanted, (radius, at) => {
+    return Math.max(radius * roomy, (sizes[at] ?? 0) * bare);
+  });
 }
 
 /**
@@ -36,6 +45,7 @@ export function arrangeGroups(groups: readonly Group[], radii: Float64Array, vie
   let scale = scaleOf(groups, view);
   // What the groups need for themselves counts from the start.
   standApart(groups, radii, scale, view);
+  const most = scaleOf(groups, view) * MOST_GROWTH;
   for (let round = 0; round < MOST_ROUNDS; round++) {
     for (const { members, at, fixed } of groups) {
       const own = Float64Array.from(members, (member) => (radii[member] ?? 0) * scale);
@@ -43,8 +53,8 @@ export function arrangeGroups(groups: readonly Group[], radii: Float64Array, vie
     }
     standApart(groups, radii, scale, view);
     const next = scaleOf(groups, view);
-    if (next <= scale * CLOSE_ENOUGH) return;
-    scale = next;
+    if (next <= scale * CLOSE_ENOUGH || scale >= most) return;
+    scale = Math.min(next, most);
   }
 }
 

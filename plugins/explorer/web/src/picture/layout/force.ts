@@ -2,14 +2,26 @@ import type { ForceAtlas2Settings } from "graphology-layout-forceatlas2";
 
 import type { Place } from "../store";
 import { arrangeGroups, listRadii, standApart, type Group } from "./arrange";
+import type { Link } from "./hierarchy";
 import type { View } from "./pack";
+import { placeSeeds } from "./seed";
 
 /** Numbers of a node and of an edge in the matrices of ForceAtlas2. */
 const PER_NODE = 10;
 const PER_EDGE = 3;
 const [X, Y, MASS, CONVERGENCE, SIZE, FIXED] = [0, 1, 6, 7, 8, 9];
 
-/** What the worker is given to lay out. */
+/** What the worker is given to lay out: nodes at these places, with sizes in pixels. */
+export interface ForceInput {
+  nodes: readonly string[];
+  links: readonly Link[];
+  places: readonly Place[];
+  pinned: readonly boolean[];
+  sizes: readonly number[];
+  view: View;
+}
+
+/** What it makes of it. */
 export interface ForceTask {
   groups: ForceGroup[];
   /** Of every node the radius that it keeps clear, in pixels. */
@@ -35,18 +47,10 @@ export interface ForceStep {
 
 type Pair = readonly [number, number];
 
-/** What is laid out: nodes at these places with sizes in pixels; edges are pairs of indexes. */
-export interface ForceInput {
-  places: readonly Place[];
-  pinned: readonly boolean[];
-  sizes: readonly number[];
-  pairs: readonly Pair[];
-  view: View;
-}
-
 /** The task: a group for all that hangs on what is pinned, and one for each other component. */
-export function buildTask({ places, pinned, sizes, pairs, view }: ForceInput): ForceTask {
-  const components = listComponents(places.length, pairs);
+export function buildTask({ nodes, links, places, pinned, sizes, view }: ForceInput): ForceTask {
+  const pairs = listPairs(nodes, links);
+  const components = listComponents(nodes.length, pairs);
   const held = components.filter((members) => members.some((member) => pinned[member]));
   const loose = components.filter((members) => !members.some((member) => pinned[member]));
   const together = held.length === 0 ? [] : [held.flat()];
@@ -55,11 +59,48 @@ export function buildTask({ places, pinned, sizes, pairs, view }: ForceInput): F
   lists.forEach((members, at) => members.forEach((member) => groupOf.set(member, at)));
   const within = lists.map((): Pair[] => []);
   for (const pair of pairs) within[groupOf.get(pair[0]) ?? -1]?.push(pair);
+  const seeds = placeSeeds(nodes, links);
   const groups = lists.map((members, at) => {
     const parts = at < together.length ? held.length : 1;
-    return buildGroup(members, places, pinned, within[at] ?? [], parts);
+    return buildGroup(
+      members,
+      beginAt(members, seeds, places, pinned),
+      pinned,
+      within[at] ?? [],
+      parts,
+    );
   });
   return { groups, radii: listRadii(sizes, view), view };
+}
+
+function listPairs(nodes: readonly string[], links: readonly Link[]): Pair[] {
+  const indexes = new Map(nodes.map((id, at) => [id, at]));
+  return links.flatMap(({ source, target }): Pair[] => {
+    const [one, other] = [indexes.get(source), indexes.get(target)];
+    return one === undefined || other === undefined || one === other ? [] : [[one, other]];
+  });
+}
+
+/**
+ * Where the members begin: at their seeds. Around some that are pinned, the seeds are moved to them;
+ * where most stay, the others begin where they are, beside a neighbour.
+ */
+function beginAt(
+  members: readonly number[],
+  seeds: readonly Place[],
+  places: readonly Place[],
+  pinned: readonly boolean[],
+): readonly Place[] {
+  const held = members.filter((member) => pinned[member]);
+  if (2 * held.length > members.length) return places;
+  if (held.length === 0) return seeds;
+  const [here, there] = [meanOf(held, places), meanOf(held, seeds)];
+  const begun = [...places];
+  for (const member of members) {
+    const { x, y } = seeds[member] ?? there;
+    if (!pinned[member]) begun[member] = { x: x - there.x + here.x, y: y - there.y + here.y };
+  }
+  return begun;
 }
 
 function buildGroup(
@@ -141,7 +182,7 @@ function settingsFor(count: number, groups: number): ForceAtlas2Settings {
 }
 
 function roundsFor(count: number): number {
-  return Math.round(Math.max(200, Math.min(700, 600_000 / Math.max(1, count))));
+  return Math.round(Math.max(100, Math.min(400, 300_000 / Math.max(1, count))));
 }
 
 /** The positions out of the matrix. */

@@ -2,12 +2,13 @@
 import iterate from "graphology-layout-forceatlas2/iterate";
 
 import {
+  buildTask,
   joinGroups,
   measureUnrest,
   readPositions,
   type ForceGroup,
+  type ForceInput,
   type ForceStep,
-  type ForceTask,
 } from "./force";
 
 /** Milliseconds between two steps that are told. */
@@ -35,8 +36,9 @@ function turn(work: Work): void {
   work.left = atRest ? 0 : work.left - rounds;
 }
 
-self.onmessage = ({ data }: MessageEvent<ForceTask>) => {
-  const all = data.groups.map((group): Work => ({ group, left: group.iterations }));
+self.onmessage = ({ data }: MessageEvent<ForceInput>) => {
+  const task = buildTask(data);
+  const all = task.groups.map((group): Work => ({ group, left: group.iterations }));
   const weigh = (): number => {
     return all.reduce((sum, { group, left }) => sum + left * group.members.length, 0);
   };
@@ -49,7 +51,7 @@ self.onmessage = ({ data }: MessageEvent<ForceTask>) => {
       open = open.filter(({ left }) => left > 0);
     }
     const last = open.length === 0;
-    const positions = joinGroups(data, last);
+    const positions = joinGroups(task, last);
     const progress = last ? 1 : Math.min(0.99, 1 - weigh() / total);
     self.postMessage({ positions, progress } satisfies ForceStep, [positions.buffer]);
     if (!last) setTimeout(chunk);

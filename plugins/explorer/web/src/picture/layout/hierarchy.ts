@@ -19,12 +19,22 @@ export function buildParents(
   links: readonly Link[],
 ): ReadonlyMap<string, string> {
   const parents = new Map<string, string>();
-  const hang = (child: string, parent: string): void => {
-    if (parents.has(child)) return;
-    for (let at: string | undefined = parent; at !== undefined; at = parents.get(at)) {
-      if (at === child) return;
+  // PERF: for each a node above it, near the top: of a long chain each walk up would be long.
+  const above = new Map<string, string>();
+  const rootOf = (id: string): string => {
+    const passed: string[] = [];
+    let root = id;
+    for (let next = above.get(root); next !== undefined; next = above.get(root)) {
+      passed.push(root);
+      root = next;
     }
+    for (const one of passed) if (one !== root) above.set(one, root);
+    return root;
+  };
+  const hang = (child: string, parent: string): void => {
+    if (parents.has(child) || rootOf(parent) === child) return;
     parents.set(child, parent);
+    above.set(child, parent);
   };
   for (const pairs of listHierarchies(links)) {
     for (const [child, parent] of pairs) hang(child, parent);

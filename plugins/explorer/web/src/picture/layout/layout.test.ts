@@ -1,11 +1,10 @@
 import fc from "fast-check";
-import iterate from "graphology-layout-forceatlas2/iterate";
 import { describe, expect, test } from "vitest";
 
-import { buildTask, joinGroups, listComponents, measureUnrest, type ForceTask } from "./force";
 import { buildParents, placeInLayers, type Link } from "./hierarchy";
 import { removeOverlaps, type Circles } from "./overlap";
 import { measureScale, packBoxes } from "./pack";
+import { measureClosest, measureDistance } from "./sampleGraphs";
 import { placeInCircle, placeInGrid, placeInRings, placeSeed } from "./shapes";
 
 const link = (source: string, target: string, name: string): Link => ({ source, target, name });
@@ -117,31 +116,6 @@ describe("shapes", () => {
 
 const VIEW = { width: 900, height: 450 };
 
-function run(task: ForceTask): void {
-  for (const { iterations, settings, nodes, edges } of task.groups) {
-    for (let at = 0; at < iterations; at++) iterate(settings, nodes, edges);
-  }
-}
-
-function distance(at: ArrayLike<number>, one: number, other: number): number {
-  return Math.hypot(
-    (at[2 * one] ?? 0) - (at[2 * other] ?? 0),
-    (at[2 * one + 1] ?? 0) - (at[2 * other + 1] ?? 0),
-  );
-}
-
-/** How far the two that are closest are apart, as a share of what their radii ask for. */
-function measureClosest(at: ArrayLike<number>, radii: ArrayLike<number>): number {
-  let least = Infinity;
-  for (let one = 0; one < radii.length; one++) {
-    for (let other = one + 1; other < radii.length; other++) {
-      const wanted = (radii[one] ?? 0) + (radii[other] ?? 0);
-      least = Math.min(least, distance(at, one, other) / wanted);
-    }
-  }
-  return least;
-}
-
 describe("what overlaps", () => {
   const circle = fc.record({
     x: fc.integer({ min: -30, max: 30 }),
@@ -182,7 +156,7 @@ describe("what overlaps", () => {
     ]);
     removeOverlaps(circles);
     expect([...circles.at.slice(4)]).toEqual([100, 100]);
-    expect(distance(circles.at, 0, 1)).toBeLessThan(10.5);
+    expect(measureDistance(circles.at, 0, 1)).toBeLessThan(10.5);
   });
 });
 
@@ -223,102 +197,5 @@ describe("boxes", () => {
     expect(measureScale({ width: 900, height: 10 }, VIEW)).toBeCloseTo(1);
     expect(measureScale({ width: 200, height: 450 }, VIEW)).toBeCloseTo(1);
     expect(measureScale({ width: 0, height: 0 }, VIEW)).toBe(0);
-  });
-});
-
-describe("forces", () => {
-  test("components are what nothing leads between", () => {
-    expect(listComponents(3, [])).toEqual([[0], [1], [2]]);
-    expect(
-      listComponents(5, [
-        [0, 1],
-        [1, 2],
-        [2, 0],
-        [3, 4],
-      ]),
-    ).toEqual([
-      [0, 1, 2],
-      [3, 4],
-    ]);
-  });
-
-  test("related nodes come together, and pinned ones stay where they are", () => {
-    const task = buildTask({
-      places: [0, 1, 2, 3].map((at) => ({ x: at * 100, y: at % 2 ? 30 : 0 })),
-      pinned: [true, false, false, false],
-      sizes: [5, 5, 5, 5],
-      pairs: [
-        [0, 3],
-        [1, 2],
-      ],
-      view: VIEW,
-    });
-    run(task);
-    const made = joinGroups(task, true);
-    expect([made[0], made[1]]).toEqual([0, 0]);
-    expect(distance(made, 0, 3)).toBeLessThan(50);
-    expect(distance(made, 1, 2)).toBeLessThan(50);
-  });
-
-  test("what comes without a way to what is pinned goes below it", () => {
-    const task = buildTask({
-      places: [0, 1, 2, 3].map((at) => ({ x: at, y: 0 })),
-      pinned: [true, true, false, false],
-      sizes: [5, 5, 5, 5],
-      pairs: [
-        [0, 1],
-        [2, 3],
-      ],
-      view: VIEW,
-    });
-    run(task);
-    const made = joinGroups(task, true);
-    expect([...made.slice(0, 4)]).toEqual([0, 0, 1, 0]);
-    expect(Math.max(made[5] ?? 0, made[7] ?? 0)).toBeLessThan(0);
-  });
-
-  test("with all in view no node covers another, and components stand apart", () => {
-    // Hubs with many leaves, as levels with their rooms, a chain, and some that are alone.
-    const pairs: [number, number][] = [];
-    for (const hub of [0, 50, 100]) {
-      for (let leaf = 1; leaf < 50; leaf++) pairs.push([hub, hub + leaf]);
-    }
-    for (let at = 150; at < 180; at++) pairs.push([at, at + 1]);
-    const sizes = Array.from({ length: 200 }, (_, at) => (at % 50 === 0 ? 10 : 6));
-    const places = sizes.map((_, at) => placeSeed(at));
-    const pinned = sizes.map(() => false);
-    const task = buildTask({ places, pinned, sizes, pairs, view: VIEW });
-    run(task);
-    const made = joinGroups(task, true);
-    const xs = [...made].filter((_, at) => at % 2 === 0);
-    const ys = [...made].filter((_, at) => at % 2 === 1);
-    const scale = measureScale(
-      {
-        width: Math.max(...xs) - Math.min(...xs),
-        height: Math.max(...ys) - Math.min(...ys),
-      },
-      VIEW,
-    );
-    const drawn = sizes.map((size) => size * scale);
-    expect(measureClosest(made, drawn)).toBeGreaterThan(1);
-    const boxes = task.groups.map(({ members }) => ({
-      left: Math.min(...members.map((at) => xs[at] ?? 0)),
-      right: Math.max(...members.map((at) => xs[at] ?? 0)),
-      low: Math.min(...members.map((at) => ys[at] ?? 0)),
-      high: Math.max(...members.map((at) => ys[at] ?? 0)),
-    }));
-    boxes.forEach((one, first) => {
-      for (const other of boxes.slice(first + 1)) {
-        const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
-        const along = Math.min(one.high, other.high) - Math.max(one.low, other.low);
-        expect(Math.min(across, along)).toBeLessThan(0);
-      }
-    });
-  });
-
-  test("what does not move is at rest", () => {
-    const here = new Float32Array([0, 0, 10, 0]);
-    expect(measureUnrest(here, here)).toBe(0);
-    expect(measureUnrest(here, new Float32Array([0, 0, 10, 5]))).toBeGreaterThan(0.1);
   });
 });

@@ -1,5 +1,5 @@
 import type { LayoutKind, Place } from "../store";
-import { buildTask, type ForceStep } from "./force";
+import type { ForceInput, ForceStep } from "./force";
 import { placeInLayers, type Link } from "./hierarchy";
 import type { View } from "./pack";
 import { placeInCircle, placeInGrid, placeInRings } from "./shapes";
@@ -56,11 +56,6 @@ function place(
 }
 
 function runForce(input: LayoutInput, told: LayoutTold): () => void {
-  const indexes = new Map(input.nodes.map((id, at) => [id, at]));
-  const pairs = input.links.flatMap(({ source, target }): [number, number][] => {
-    const [one, other] = [indexes.get(source), indexes.get(target)];
-    return one === undefined || other === undefined || one === other ? [] : [[one, other]];
-  });
   const worker = new Worker(new URL("./force.worker.ts", import.meta.url), { type: "module" });
   worker.onmessage = ({ data }: MessageEvent<ForceStep>) => {
     told.onStep(readPlaces(data.positions), data.progress);
@@ -70,7 +65,8 @@ function runForce(input: LayoutInput, told: LayoutTold): () => void {
     worker.terminate();
     told.onError(new Error(`The layout failed: ${event.message || "its worker did not start"}.`));
   };
-  worker.postMessage(buildTask({ ...input, pairs }));
+  const { nodes, links, places, pinned, sizes, view } = input;
+  worker.postMessage({ nodes, links, places, pinned, sizes, view } satisfies ForceInput);
   return () => worker.terminate();
 }
 
