@@ -162,7 +162,7 @@ test("a path between two twins is found in the whole graph", async ({ page, demo
   }
   await expect(page.getByRole("button", { name: "List", exact: true })).toBeInViewport();
   await takeScreenshot(page, "picture-path");
-  await page.getByRole("button", { name: "Let the path go" }).click();
+  await page.getByRole("button", { name: "Clear path" }).click();
   await expect(foot(page)).not.toContainText("path");
 });
 
@@ -323,7 +323,7 @@ test.describe("by touch", () => {
     await page.getByRole("button", { name: "Show all of it" }).tap();
     await page.waitForTimeout(700);
     await select();
-    await expect(page.getByRole("button", { name: /pinned twins move$/ })).toHaveCount(0);
+    await expect(page.getByRole("button", { name: /^Unpin all/ })).toHaveCount(0);
   });
 });
 
@@ -354,6 +354,6 @@ test("a twin that was pinned stands where it stood after a reload, until all may
   expect((await data()).filter((one) => one.pinned)).toEqual(before);
   await canvas(page).focus();
   await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "Let all 1 pinned twins move" }).click();
+  await page.getByRole("button", { name: "Unpin all (1)" }).click();
   expect((await data()).filter((one) => one.pinned)).toEqual([]);
 });

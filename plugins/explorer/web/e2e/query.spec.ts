@@ -40,7 +40,7 @@ test("a query runs by Ctrl+Enter, with its rows, time and charge", async ({
     "MATCH (r:Room)-[x]->(b)\nRETURN r, x, b.name AS name\nORDER BY r.$dtId\nLIMIT 40",
   );
   await expect(page.getByText("40 rows")).toBeVisible();
-  await expect(page.getByText(/charge \d+\.\d\d/)).toBeVisible();
+  await expect(page.getByText(/\d+\.\d\d query units/)).toBeVisible();
   await expect(page.getByRole("columnheader")).toHaveText(["r", "x", "name"]);
   await takeScreenshot(page, "query");
   await cells(page).first().getByRole("button", { name: "Unfold r" }).click();

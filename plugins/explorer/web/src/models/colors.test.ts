@@ -68,6 +68,22 @@ describe("colours by id", () => {
     );
   });
 
+  test("that were given before stay, whatever comes and goes", () => {
+    fc.assert(
+      fc.property(ids, ids, (first, then) => {
+        const before = assignColors(first);
+        const after = assignColors(then, before);
+        for (const id of then) {
+          if (before.has(id)) expect(after.get(id)).toBe(before.get(id));
+        }
+        if (new Set([...first, ...then]).size <= 64) {
+          const colors = then.map((id) => after.get(id));
+          expect(new Set(colors).size).toBe(then.length);
+        }
+      }),
+    );
+  });
+
   test("are shared where there are more ids than colours", () => {
     const many = Array.from({ length: 500 }, (_, at) => `dtmi:x:M${at};1`);
     const colors = assignColors(many);

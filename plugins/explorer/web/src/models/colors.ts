@@ -22,27 +22,41 @@ export const PALETTE: readonly string[] = `
 const STEP = 16;
 
 /**
- * A colour for each of these ids. Its place among the colours follows from the id alone, unless one
- * before has it already: then it is the free one that is the farthest from those given out. The
- * first sixteen have the first step, the next ones the next; beyond the last, colours are shared.
+ * A colour for each of these ids. Those that had one keep it. Of the others the place among the
+ * colours follows from the id alone, unless one before has it already: then it is the free one that
+ * is the farthest from those given out. The first sixteen have the first step, the next ones the
+ * next; beyond the last, colours are shared.
  */
-export function assignColors(ids: readonly string[]): ReadonlyMap<string, string> {
+export function assignColors(
+  ids: readonly string[],
+  known: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
   const given = new Map<string, string>();
-  const taken: Lab[] = [];
-  const free = new Set<string>();
-  ids.forEach((id, rank) => {
-    const step = PALETTE.slice(rank - (rank % STEP), rank - (rank % STEP) + STEP);
-    if (rank % STEP === 0) for (const one of step) free.add(one);
+  for (const id of ids) {
+    const before = known.get(id);
+    if (before !== undefined) given.set(id, before);
+  }
+  const used = new Set(given.values());
+  const taken = [...used].map(readLab);
+  const steps = Array.from({ length: PALETTE.length / STEP }, (_, at) =>
+    PALETTE.slice(at * STEP, at * STEP + STEP),
+  );
+  for (const id of ids) {
+    if (given.has(id)) continue;
+    const step = steps.find((colors) => colors.some((one) => !used.has(one))) ?? [];
     const wanted = step[hashOf(id) % STEP];
-    const found = wanted !== undefined && free.has(wanted) ? wanted : findFarthest(free, taken);
-    if (found === undefined) {
-      given.set(id, sharedColor(id));
-      return;
-    }
-    free.delete(found);
+    const found =
+      wanted !== undefined && !used.has(wanted)
+        ? wanted
+        : findFarthest(
+            step.filter((one) => !used.has(one)),
+            taken,
+          );
+    given.set(id, found ?? sharedColor(id));
+    if (found === undefined) continue;
+    used.add(found);
     taken.push(readLab(found));
-    given.set(id, found);
-  });
+  }
   return given;
 }
 

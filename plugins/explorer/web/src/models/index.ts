@@ -26,14 +26,27 @@ const ICONS: readonly [RegExp, string][] = [
   [/light|lamp|luminaire/i, "lightbulb"],
 ];
 
+/** What somebody has chosen for a model. */
+export interface Chosen {
+  color?: string;
+  icon?: string;
+}
+
 /** What the stored models say, for every view. Built once for a list of models; immutable. */
 export class ModelIndex {
   readonly interfaces: ReadonlyMap<string, InterfaceInfo>;
   private readonly direct = new Map<string, string[]>();
   private readonly above = new Map<string, string[]>();
-  private readonly colors: ReadonlyMap<string, string>;
+  /** The colours of models by DTMI, of relationships by `relationshipKey`; none that was chosen. */
+  readonly colors: ReadonlyMap<string, string>;
+  private chosen: Readonly<Record<string, Chosen>> = {};
 
-  constructor(models: readonly ModelEntry[], languages: readonly string[] = []) {
+  /** `known` are colours that were given before: who has one keeps it. */
+  constructor(
+    models: readonly ModelEntry[],
+    languages: readonly string[] = [],
+    known: ReadonlyMap<string, string> = new Map(),
+  ) {
     const read = new Map(models.map((entry) => [entry.id, readInterface(entry, languages)]));
     for (const one of read.values()) {
       for (const base of one.extends) {
@@ -49,7 +62,17 @@ export class ModelIndex {
       );
     }
     for (const heirs of this.direct.values()) heirs.sort(this.byLabel);
-    this.colors = assignColors(this.inOrderOfColors());
+    this.colors = new Map([
+      ...assignColors(this.inOrderOfColors(), known),
+      ...assignColors(this.listRelationshipKeys(), known),
+    ]);
+  }
+
+  /** The same with what was chosen for models, by DTMI. */
+  dress(chosen: Readonly<Record<string, Chosen>>): ModelIndex {
+    const dressed = Object.create(this) as ModelIndex;
+    dressed.chosen = chosen;
+    return dressed;
   }
 
   /** Interfaces that extend none that is known, by name. */
@@ -129,16 +152,40 @@ export class ModelIndex {
 
   /** A colour as CSS hex, legible on light and on dark: its own, while there are enough. */
   color(id: string): string {
+    return this.ownChoice(id)?.color ?? this.plainColor(id);
+  }
+
+  /** The colour that it has where none is chosen. */
+  plainColor(id: string): string {
     return this.colors.get(id) ?? (id === "" ? NEUTRAL : sharedColor(id));
+  }
+
+  /** The colour of a relationship by its name, where none is chosen. */
+  relationshipColor(name: string): string {
+    const key = relationshipKey(name);
+    return this.colors.get(key) ?? sharedColor(key);
   }
 
   /** A name of lucide's icons, chosen by the names of it and its bases; `box` where none fits. */
   icon(id: string): string {
+    const { icon } = this.ownChoice(id) ?? {};
+    if (icon !== undefined) return icon;
     for (const one of [id, ...this.ancestors(id)]) {
       const found = ICONS.find(([pattern]) => pattern.test(nameOf(one)));
       if (found !== undefined) return found[1];
     }
     return "box";
+  }
+
+  private ownChoice(id: string): Chosen | undefined {
+    return Object.hasOwn(this.chosen, id) ? this.chosen[id] : undefined;
+  }
+
+  private listRelationshipKeys(): string[] {
+    const names = [...this.interfaces.values()].flatMap(({ own }) =>
+      own.flatMap(({ kind, name }) => (kind === "Relationship" ? [relationshipKey(name)] : [])),
+    );
+    return [...new Set(names)].sort(compare);
   }
 
   /** Those that twins are of mostly, which are at the ends of the tree, before those they extend. */
@@ -150,6 +197,11 @@ export class ModelIndex {
 
   private readonly byLabel = (one: string, other: string): number =>
     this.label(one).localeCompare(this.label(other)) || compare(one, other);
+}
+
+/** Under what the colour of a relationship is kept; no DTMI has this. */
+function relationshipKey(name: string): string {
+  return `[${name}]`;
 }
 
 function compare(one: string, other: string): number {

@@ -6,11 +6,19 @@ import type { ModelIndex } from "../models/index";
 import { ModelIcon } from "./icons";
 import type { Contents } from "./model";
 import { usePicture } from "./store";
-import { listLegend } from "./visible";
+import { StyleOfModel, StyleOfRelationship } from "./StyleOf";
+import { StyleRules } from "./StyleRules";
+import { listLegend, type Visible } from "./visible";
 
-/** The models and relationships of the picture with their numbers; what is unticked is hidden. */
-export function Legend({ contents, index }: { contents: Contents; index: ModelIndex }) {
-  const { models, names } = useMemo(() => listLegend(contents), [contents]);
+interface Props {
+  contents: Contents;
+  visible: Visible;
+  index: ModelIndex;
+}
+
+/** The models and relationships of the picture with their numbers and how they are drawn; what is unticked is hidden. */
+export function Legend({ contents, visible, index }: Props) {
+  const { models, names } = useMemo(() => listLegend(contents, visible), [contents, visible]);
   const { hiding, hide } = usePicture();
   const toggle = (of: "models" | "names", id: string): void => {
     const next = new Set(hiding[of]);
@@ -27,36 +35,45 @@ export function Legend({ contents, index }: { contents: Contents; index: ModelIn
     <aside className="picture-legend" aria-label="Legend">
       <h3>Models</h3>
       <ul>
-        {models.map(({ id, count }) => (
-          <li key={id}>
+        {models.map(({ id, count, shown }) => (
+          <li key={id} className="picture-entry">
+            <StyleOfModel
+              id={id}
+              index={index}
+              swatch={
+                <span className="picture-dot" style={{ background: index.color(id) }}>
+                  <ModelIcon name={index.icon(id)} size={11} />
+                </span>
+              }
+            />
             <Tick
               shown={!hiding.models.has(id)}
               name={id === "" ? "Not known" : index.label(id)}
               count={count}
+              seen={shown}
               onToggle={() => toggle("models", id)}
               onOnly={() => only("models", id)}
-            >
-              <span className="picture-dot" style={{ background: index.color(id) }}>
-                <ModelIcon name={index.icon(id)} size={11} />
-              </span>
-            </Tick>
+            />
           </li>
         ))}
       </ul>
       {names.length > 0 && <h3>Relationships</h3>}
       <ul>
-        {names.map(({ id, count }) => (
-          <li key={id}>
+        {names.map(({ id, count, shown }) => (
+          <li key={id} className="picture-entry">
+            <StyleOfRelationship name={id} index={index} />
             <Tick
               shown={!hiding.names.has(id)}
               name={id}
               count={count}
+              seen={shown}
               onToggle={() => toggle("names", id)}
               onOnly={() => only("names", id)}
             />
           </li>
         ))}
       </ul>
+      <StyleRules contents={contents} index={index} />
     </aside>
   );
 }
@@ -65,13 +82,15 @@ interface TickProps {
   shown: boolean;
   name: string;
   count: number;
+  /** How many of them are to be seen, where that is known. */
+  seen?: number;
   onToggle(): void;
   onOnly(): void;
   children?: ReactNode;
 }
 
 /** What is shown or not, with its number. */
-export function Tick({ shown, name, count, onToggle, onOnly, children }: TickProps) {
+export function Tick({ shown, name, count, seen = count, onToggle, onOnly, children }: TickProps) {
   return (
     <div className="picture-tick">
       <Checkbox isSelected={shown} onChange={onToggle}>
@@ -80,7 +99,10 @@ export function Tick({ shown, name, count, onToggle, onOnly, children }: TickPro
         </span>
         {children}
         <span className="picture-tick-name">{name}</span>
-        <span className="picture-tick-count">{count.toLocaleString()}</span>
+        <span className="picture-tick-count">
+          {seen !== count && `${seen.toLocaleString()} of `}
+          {count.toLocaleString()}
+        </span>
       </Checkbox>
       <Button className="picture-only" aria-label={`Only ${name}`} onPress={onOnly}>
         only

@@ -134,7 +134,7 @@ function Actions({ id, onClose, onDelete }: ActionsProps) {
         <MenuItem id="focus">
           {focused ? "Show the others again" : "Show it and neighbours only"}
         </MenuItem>
-        <MenuItem id="pin">{pinned.has(id) ? "Let it move" : "Pin it here"}</MenuItem>
+        <MenuItem id="pin">{pinned.has(id) ? "Unpin it" : "Pin it here"}</MenuItem>
         <MenuItem id="hide">Hide it</MenuItem>
         <MenuItem id="remove">Take it out of the picture</MenuItem>
       </MenuSection>

@@ -3,8 +3,7 @@ import { createNodeImageProgram } from "@sigma/node-image";
 import { MultiDirectedGraph } from "graphology";
 import Sigma from "sigma";
 import {
-  DEFAULT_EDGE_ARROW_HEAD_PROGRAM_OPTIONS,
-  EdgeArrowProgram,
+  createEdgeArrowProgram,
   EdgeLineProgram,
   NodeCircleProgram,
   NodePointProgram,
@@ -21,7 +20,8 @@ import { Labels } from "./labels";
 import { placeSeed } from "./layout/shapes";
 import { Loops } from "./loops";
 import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes } from "./look";
-import { labelOf, modelOf, type Contents } from "./model";
+import { modelOf, type Contents } from "./model";
+import { captionOf, colorByRules, memberOf, PLAIN, type Style } from "./style";
 import type { Place } from "./store";
 
 /** From so many nodes on a layout is shown at once: moving them smoothly would stutter. */
@@ -30,6 +30,8 @@ const MOST_ANIMATED = 1500;
 const HUB = 3;
 /** The least that is taken for a view, in pixels: while a panel opens there may be none. */
 const LEAST_VIEW = 200;
+/** An arrow head for the thickness of its edge: it is seen where edges are a pixel thick. */
+const ARROW_HEAD = { lengthToThicknessRatio: 5.5, widenessToThicknessRatio: 4.5 };
 /** Between the picture and the border of the view, in pixels. */
 const PADDING = 40;
 
@@ -63,14 +65,14 @@ export class Painter {
       drawHover,
     });
     const curve = createEdgeCurveProgram<NodeAttributes, EdgeAttributes>({
-      arrowHead: DEFAULT_EDGE_ARROW_HEAD_PROGRAM_OPTIONS,
+      arrowHead: { extremity: "target", ...ARROW_HEAD },
       drawLabel: drawEdgeLabel,
     });
     this.sigma = new Sigma<NodeAttributes, EdgeAttributes>(this.graph, container, {
       allowInvalidContainer: true,
       nodeProgramClasses: { icon, circle: NodeCircleProgram, point: NodePointProgram },
       edgeProgramClasses: {
-        arrow: EdgeArrowProgram,
+        arrow: createEdgeArrowProgram<NodeAttributes, EdgeAttributes>(ARROW_HEAD),
         curve,
         dashed: DashedArrowProgram,
         line: EdgeLineProgram,
@@ -103,18 +105,22 @@ export class Painter {
   }
 
   /** Draw these; what stays keeps its place, what comes begins beside a neighbour. */
-  sync(contents: Contents, index: ModelIndex): void {
+  sync(contents: Contents, index: ModelIndex, style: Style = PLAIN): void {
     const { graph } = this;
+    const isA = (model: string, base: string): boolean => index.isA(model, base);
     for (const key of graph.edges()) if (!contents.edges.has(key)) graph.dropEdge(key);
     for (const id of graph.nodes()) if (!contents.nodes.has(id)) graph.dropNode(id);
     const anchors = listAnchors(contents, graph);
     let seed = graph.order;
     for (const [id, twin] of contents.nodes) {
       const model = modelOf(twin);
+      const own = memberOf(style.models, model);
+      const ruled = twin === null ? null : colorByRules(style.rules, twin, isA);
       const facts = {
-        label: labelOf(id, twin),
-        color: index.color(model),
+        label: captionOf(id, twin, own?.caption),
+        color: ruled ?? index.color(model),
         image: this.icons.get(index.icon(model)) ?? "",
+        factor: own?.size ?? 1,
       };
       if (graph.hasNode(id)) {
         graph.mergeNodeAttributes(id, facts);
@@ -125,30 +131,35 @@ export class Painter {
       seed += 1;
       graph.addNode(id, { ...place, ...facts, size: 6, hub: false });
     }
-    this.syncEdges(contents);
+    this.syncEdges(contents, index, style);
     const { width, height } = this.view();
     const usual = (2 * graph.size) / Math.max(1, graph.order);
     graph.updateEachNodeAttributes((id, data) => {
       const hub = graph.degree(id) > HUB * usual;
-      return { ...data, size: this.sizeOf(id, width * height), hub };
+      return { ...data, size: data.factor * this.sizeOf(id, width * height), hub };
     });
   }
 
-  private syncEdges({ edges }: Contents): void {
+  private syncEdges({ edges }: Contents, index: ModelIndex, style: Style): void {
     const { graph, board } = this;
     const curves = listCurves(edges, (one) => board.kindOf?.(one) === "extends");
     for (const [key, one] of edges) {
       const curvature = curves.get(key) ?? 0;
+      const name = one.$relationshipName;
+      const color = memberOf(style.relationships, name)?.color ?? index.relationshipColor(name);
       if (graph.hasEdge(key)) {
-        const bent = graph.getEdgeAttribute(key, "curvature");
-        if (bent !== curvature) graph.setEdgeAttribute(key, "curvature", curvature);
+        const { curvature: bent, color: worn } = graph.getEdgeAttributes(key);
+        if (bent !== curvature || worn !== color) {
+          graph.mergeEdgeAttributes(key, { curvature, color });
+        }
         continue;
       }
       const [source, target] = [one.$sourceId, one.$targetId];
       const kind = board.kindOf?.(one) ?? null;
       // What is dashed needs no word.
-      const label = kind === "extends" ? "" : one.$relationshipName;
-      graph.addEdgeWithKey(key, source, target, { label, source, target, curvature, kind });
+      const label = kind === "extends" ? "" : name;
+      const facts = { label, source, target, curvature, kind, color };
+      graph.addEdgeWithKey(key, source, target, facts);
     }
     this.loops.take(graph);
   }

@@ -5,7 +5,9 @@ import type { JsonObject } from "../api/types";
 import { Failure } from "../app/Failure";
 import { useSelection } from "../app/selection";
 import { useModels } from "../models/useModels";
+import { fetchMore } from "../query/run";
 import { collectDocuments } from "../results/documents";
+import { useResults } from "../results/store";
 import { useSession } from "../session/session";
 import { expand, hideTwins } from "./actions";
 import { TWINS } from "./board";
@@ -15,11 +17,12 @@ import { DrawnRelationship } from "./DrawTools";
 import { completePicture, pictureRows, useFill } from "./fill";
 import { Legend } from "./Legend";
 import { Lists } from "./Lists";
-import { labelOf, readEdgeKey, type Contents } from "./model";
+import { labelOf, MOST_EDGES, MOST_NODES, readEdgeKey, type Contents } from "./model";
 import { NodeMenu, type MenuPlace } from "./NodeMenu";
 import type { Painter } from "./Painter";
 import "./picture.css";
 import { NOTHING_HIDDEN, usePicture } from "./store";
+import { useStyle } from "./styleStore";
 import { Toolbar } from "./Toolbar";
 import { useLayout } from "./useLayout";
 import { useLiveContents } from "./useLiveContents";
@@ -90,7 +93,8 @@ function Picture({ contents }: { contents: Contents }) {
   const visible = useMemo(() => listVisible(contents, hiding, index), [contents, hiding, index]);
   const palette = usePalette();
   const look = useLook(contents, visible, palette);
-  useEffect(() => painter?.sync(contents, index), [painter, contents, index]);
+  const style = useStyle((state) => state.style);
+  useEffect(() => painter?.sync(contents, index, style), [painter, contents, index, style]);
   const layout = useLayout(painter, contents, visible, busy === null, TWINS);
   const onSelect = useCallback(
     (id: string, several: boolean) => {
@@ -150,7 +154,8 @@ function Picture({ contents }: { contents: Contents }) {
             mayDraw={may("digitaltwins/relationships/write")}
           />
         )}
-        {display.legend && <Legend contents={contents} index={index} />}
+        {display.legend && <Legend contents={contents} visible={visible} index={index} />}
+        <Said visible={visible} />
         <DrawnRelationship />
         <NodeMenu place={menu} onClose={() => setMenu(null)} />
       </div>
@@ -158,6 +163,44 @@ function Picture({ contents }: { contents: Contents }) {
     </>
   );
 }
+
+/** What stands over the drawing: that it is of a part of the rows only, and that nothing is left. */
+function Said({ visible }: { visible: Visible }) {
+  const { graph } = useSession();
+  const { hiding, hide } = usePicture();
+  const { rows, continuationToken, activity } = useResults();
+  const narrowed = hiding.filter.trim() !== "" ? `No twin here passes “${hiding.filter}”.` : null;
+  return (
+    <div className="picture-said">
+      {continuationToken !== null && (
+        <p className="picture-note">
+          <span role="status">
+            The first {rows.length.toLocaleString()} rows are drawn; the query has more.
+          </span>
+          {activity === "idle" && (
+            <Button
+              className="button button-small"
+              onPress={() => void fetchMore(graph, rows.length + DRAWN_AT_ONCE)}
+            >
+              Draw {DRAWN_AT_ONCE.toLocaleString()} more
+            </Button>
+          )}
+        </p>
+      )}
+      {visible.nodes.size === 0 && (
+        <p className="picture-note" role="status">
+          {narrowed ?? "All twins of the picture are hidden."}
+          <Button className="button button-small" onPress={() => hide({ ...NOTHING_HIDDEN })}>
+            Show all
+          </Button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** So many rows are added to a picture by one press. */
+const DRAWN_AT_ONCE = 5000;
 
 function tellTwin(id: string, contents: Contents): string {
   const label = labelOf(id, contents.nodes.get(id));
@@ -178,7 +221,7 @@ interface FootProps {
 function Foot({ contents, visible, chosen }: FootProps) {
   const { graph } = useSession();
   const { hide, path } = usePicture();
-  const { busy, complete } = useFill();
+  const { busy, complete, cut } = useFill();
   const hidden =
     contents.nodes.size - visible.nodes.size + contents.edges.size - visible.edges.size;
   const { nodes, edges } = contents.left;
@@ -192,8 +235,14 @@ function Foot({ contents, visible, chosen }: FootProps) {
       </span>
       {nodes + edges > 0 && (
         <span className="picture-left">
-          {count(nodes, "twin")} and {count(edges, "relationship")} are left out: a picture of more
-          could not be read. Narrow the query, or look at the table.
+          {count(nodes, "twin")} and {count(edges, "relationship")} are left out: at most{" "}
+          {MOST_NODES.toLocaleString()} twins and {MOST_EDGES.toLocaleString()} relationships are
+          drawn. Narrow the query, or look at the table.
+        </span>
+      )}
+      {cut && (
+        <span className="picture-left">
+          Only {MOST_EDGES.toLocaleString()} relationships between these twins were read.
         </span>
       )}
       {hidden > 0 && (

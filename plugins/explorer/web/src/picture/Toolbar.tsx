@@ -177,8 +177,8 @@ function OfChosen({ graph }: { graph: GraphClient }) {
       ) : (
         <WordButton
           icon={Route}
-          label="Let the path go"
-          tip="Let the path go: tell it apart no longer"
+          label="Clear path"
+          tip="Clear path: no longer highlight it"
           isOn
           onPress={() => setPath(null)}
         />
@@ -187,9 +187,9 @@ function OfChosen({ graph }: { graph: GraphClient }) {
         icon={held || all ? PinOff : Pin}
         label={
           all
-            ? `Let all ${pinned.size.toLocaleString()} pinned twins move`
+            ? `Unpin all (${pinned.size.toLocaleString()})`
             : held
-              ? "Let the chosen twins move"
+              ? "Unpin the chosen twins"
               : "Pin the chosen twins"
         }
         isDisabled={chosen.length === 0 && pinned.size === 0}

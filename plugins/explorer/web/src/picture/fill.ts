@@ -17,10 +17,17 @@ interface FillState {
   error: unknown;
   /** Whether the relationships between the twins of the picture were read. */
   complete: boolean;
+  /** Whether there are more of them than are drawn. */
+  cut: boolean;
 }
 
 /** What is read for the picture beyond the rows. */
-export const useFill = create<FillState>(() => ({ busy: null, error: null, complete: false }));
+export const useFill = create<FillState>(() => ({
+  busy: null,
+  error: null,
+  complete: false,
+  cut: false,
+}));
 
 let current = new AbortController();
 
@@ -47,7 +54,7 @@ export async function pictureRows(graph: GraphClient, rows: readonly JsonObject[
   if (before.length > 0 && rows[0] === before[0]) add(twins, relationships);
   else {
     show(twins, relationships);
-    useFill.setState({ complete: false });
+    useFill.setState({ complete: false, cut: false });
   }
   takeRows(rows);
   await reading("Reading twins", async (signal) => {
@@ -73,8 +80,8 @@ async function addUnknown(graph: GraphClient, signal: AbortSignal): Promise<void
 async function addBetween(graph: GraphClient, signal: AbortSignal): Promise<void> {
   useFill.setState({ busy: "Reading relationships" });
   const ids = [...usePicture.getState().contents.nodes.keys()];
-  const { relationships } = await readBetween(graph, ids, ids, MOST_EDGES, signal);
+  const { relationships, more } = await readBetween(graph, ids, ids, MOST_EDGES, signal);
   if (signal.aborted) return;
   usePicture.getState().add([], relationships);
-  useFill.setState({ complete: true });
+  useFill.setState({ complete: true, cut: more });
 }

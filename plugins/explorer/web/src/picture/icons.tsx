@@ -30,6 +30,9 @@ const ICONS: Readonly<Record<string, LucideIcon>> = {
   user: User,
 };
 
+/** Icons that can be chosen, by name. */
+export const ICON_NAMES: readonly string[] = Object.keys(ICONS);
+
 /** The icon of a model by its name. */
 export function ModelIcon({ name, size = 14 }: { name: string; size?: number }) {
   const Icon = ICONS[name] ?? Box;

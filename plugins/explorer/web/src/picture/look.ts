@@ -10,6 +10,8 @@ export interface NodeAttributes {
   color: string;
   image: string;
   size: number;
+  /** How large its model is drawn against the others; 1 is usual. */
+  factor: number;
   /** Whether far more leads to and from it than is usual: its label is wanted the most. */
   hub: boolean;
 }
@@ -22,6 +24,8 @@ export interface EdgeAttributes {
   curvature: number;
   /** Null where all are alike. */
   kind: EdgeKind | null;
+  /** Where all are alike in kind: of its relationship. */
+  color: string;
 }
 
 /** What of the picture is told apart now. */
@@ -103,10 +107,10 @@ export function drawEdge(
     : onPath || chosen
       ? palette.accent
       : near
-        ? colorOf(data.kind, palette, palette.muted)
+        ? colorOf(data, palette)
         : look.path !== null
           ? palette.dim
-          : colorOf(data.kind, palette, palette.line);
+          : colorOf(data, palette);
   return {
     label: told || look.path === null ? data.label : null,
     forceLabel: told && !look.large,
@@ -126,10 +130,10 @@ export function drawEdge(
   };
 }
 
-function colorOf(kind: EdgeKind | null, palette: Palette, usual: string): string {
+function colorOf({ kind, color }: EdgeAttributes, palette: Palette): string {
   switch (kind) {
     case null:
-      return usual;
+      return color;
     case "extends":
       return palette.muted;
     default:
@@ -138,6 +142,6 @@ function colorOf(kind: EdgeKind | null, palette: Palette, usual: string): string
 }
 
 function widthOf(kind: EdgeKind | null): number {
-  if (kind === null) return 1;
+  if (kind === null) return 1.3;
   return kind === "component" ? 2 : 1.5;
 }

@@ -248,11 +248,12 @@ describe("what is hidden", () => {
   });
 
   test("the legend counts all that is there, the most first", () => {
-    const { models, names } = listLegend(HALL);
-    expect(models[0]).toEqual({ id: "dtmi:x:Room;1", count: 3 });
+    const hiding = { ...NOTHING_HIDDEN, names: new Set(["near"]), ids: new Set(["c"]) };
+    const { models, names } = listLegend(HALL, listVisible(HALL, hiding, INDEX));
+    expect(models[0]).toEqual({ id: "dtmi:x:Room;1", count: 3, shown: 2 });
     expect(names).toEqual([
-      { id: "has", count: 2 },
-      { id: "near", count: 1 },
+      { id: "has", count: 2, shown: 1 },
+      { id: "near", count: 1, shown: 0 },
     ]);
   });
 });

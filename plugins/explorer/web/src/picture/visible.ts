@@ -46,21 +46,33 @@ function withNeighbours(contents: Contents, ids: ReadonlySet<string>): ReadonlyS
 export interface Entry {
   /** A DTMI, or the name of a relationship. */
   id: string;
+  /** How many are in the picture, and how many of those are to be seen. */
   count: number;
+  shown: number;
 }
 
 /** The models and relationship names of a picture with their numbers, the most first. */
-export function listLegend(contents: Contents): { models: Entry[]; names: Entry[] } {
-  const models = new Map<string, number>();
-  const names = new Map<string, number>();
-  const count = (into: Map<string, number>, id: string) => into.set(id, (into.get(id) ?? 0) + 1);
-  for (const twin of contents.nodes.values()) count(models, modelOf(twin));
-  for (const one of contents.edges.values()) count(names, one.$relationshipName);
+export function listLegend(
+  contents: Contents,
+  visible: Visible,
+): { models: Entry[]; names: Entry[] } {
+  const models = new Map<string, Entry>();
+  const names = new Map<string, Entry>();
+  const count = (into: Map<string, Entry>, id: string, isShown: boolean): void => {
+    const entry = into.get(id) ?? { id, count: 0, shown: 0 };
+    entry.count += 1;
+    if (isShown) entry.shown += 1;
+    into.set(id, entry);
+  };
+  for (const [id, twin] of contents.nodes) count(models, modelOf(twin), visible.nodes.has(id));
+  for (const [key, one] of contents.edges) {
+    count(names, one.$relationshipName, visible.edges.has(key));
+  }
   return { models: byCount(models), names: byCount(names) };
 }
 
-function byCount(counts: ReadonlyMap<string, number>): Entry[] {
-  return [...counts]
-    .map(([id, count]) => ({ id, count }))
-    .sort((one, other) => other.count - one.count || one.id.localeCompare(other.id));
+function byCount(entries: ReadonlyMap<string, Entry>): Entry[] {
+  return [...entries.values()].sort(
+    (one, other) => other.count - one.count || one.id.localeCompare(other.id),
+  );
 }

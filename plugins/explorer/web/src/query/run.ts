@@ -13,7 +13,7 @@ import { askForPlan, asksForPlan, findKind, type StatementKind } from "./tokens"
 /** Rows of a page. PERF: enough for a screen at once, so that the first rows come soon. */
 export const PAGE_SIZE = 500;
 
-/** How many rows «all» fetches at most: those the page holds and draws without trouble. */
+/** How many rows «all» fetches at a time: those the page holds and draws without trouble. */
 export const ROWS_LIMIT = 100_000;
 
 const IN_TRANSACTIONS = /\bIN\s+TRANSACTIONS\b/i;

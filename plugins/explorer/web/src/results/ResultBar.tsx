@@ -23,7 +23,7 @@ export function ResultBar({ written, spread, onSpread }: Props) {
     <div className="results-facts">
       {nested && (
         <Box isSelected={spread} onChange={onSpread}>
-          Spread members
+          Nested members as columns
         </Box>
       )}
       <span role="status" className="results-count">
@@ -46,8 +46,11 @@ export function ResultBar({ written, spread, onSpread }: Props) {
           <Button className="button button-small" onPress={() => void fetchMore(graph)}>
             More rows
           </Button>
-          <Button className="button button-small" onPress={() => void fetchMore(graph, ROWS_LIMIT)}>
-            All
+          <Button
+            className="button button-small"
+            onPress={() => void fetchMore(graph, rows.length + ROWS_LIMIT)}
+          >
+            {rows.length < ROWS_LIMIT ? "All" : `${ROWS_LIMIT.toLocaleString()} more`}
           </Button>
         </>
       )}
@@ -74,9 +77,16 @@ function Facts({ written }: { written: string }) {
           sorted: the rows loaded
         </em>
       )}
+      {continuationToken !== null && rows.length >= ROWS_LIMIT && (
+        <em title="More rows take memory and time of this page; they come when you ask for them">
+          stopped here: {ROWS_LIMIT.toLocaleString()} rows come at a time
+        </em>
+      )}
       {query !== written && <em>of the query before</em>}
       {charge !== null && (
-        <span title="The sum of the header query-charge">charge {charge.toFixed(2)}</span>
+        <span title="What the service charged for all pages so far (header query-charge)">
+          {charge.toFixed(2)} query units
+        </span>
       )}
     </>
   );

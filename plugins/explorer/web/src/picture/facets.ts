@@ -1,0 +1,43 @@
+import type { Json } from "../api/types";
+import { isObject, readReference } from "../models/interfaces";
+import type { ModelIndex } from "../models/index";
+
+/** A property with one value, in the twin itself or in a component or object of it. */
+export interface Scalar {
+  /** By dots. */
+  path: string;
+  isNumber: boolean;
+}
+
+const NUMBERS = new Set(["double", "float", "integer", "long", "decimal", "byte", "short"]);
+/** How deep members of objects and components are listed. */
+const DEEPEST = 3;
+
+/** The properties of a model that have one value, by dots; what is an array or a map is left out. */
+export function readScalars(index: ModelIndex, model: string): Scalar[] {
+  const found: Scalar[] = [];
+  const take = (path: string, schema: Json | undefined, depth: number): void => {
+    if (typeof schema === "string") found.push({ path, isNumber: NUMBERS.has(schema) });
+    else if (isObject(schema)) {
+      const kind = [schema["@type"]].flat();
+      if (kind.includes("Enum"))
+        found.push({ path, isNumber: schema["valueSchema"] === "integer" });
+      if (!kind.includes("Object") || depth >= DEEPEST) return;
+      const fields = schema["fields"];
+      for (const field of Array.isArray(fields) ? fields : []) {
+        if (!isObject(field) || typeof field["name"] !== "string") continue;
+        take(`${path}.${field["name"]}`, field["schema"], depth + 1);
+      }
+    }
+  };
+  const walk = (id: string, before: string, depth: number): void => {
+    for (const { kind, name, schema } of index.interfaces.get(id)?.contents ?? []) {
+      if (kind === "Property") take(before + name, schema, depth);
+      if (kind !== "Component" || depth >= DEEPEST) continue;
+      const [part] = readReference(schema ?? null);
+      if (part !== undefined) walk(part, `${before}${name}.`, depth + 1);
+    }
+  };
+  walk(model, "", 0);
+  return found;
+}
