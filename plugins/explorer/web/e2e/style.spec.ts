@@ -48,6 +48,7 @@ test("models and relationships are styled, values give colours, and all of it st
   await page.emulateMedia({ colorScheme: "dark" });
   await takeScreenshot(page, "style-dark");
   await page.reload();
+  await page.getByRole("tab", { name: "Graph" }).click();
   await expect(rules).toContainText("climate.temperature from 18 to 25");
   await legend(page).getByRole("button", { name: "Style of Office" }).click();
   await expect(office.getByLabel("Colour")).toHaveValue("#aa3377");
