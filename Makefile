@@ -46,7 +46,7 @@ help:
 	@echo 'make test-fuzz  some 20,000 odd requests to the operations of twins, relationships and models'
 	@echo 'make test-laws  random queries on each engine, ten times as many as in make test, others each time'
 	@echo 'make soak    half an hour of mixed load: memory and times as they went (ARGS="--minutes 5")'
-	@echo 'make reliability  the goals R1 to R38, each with a fault that must break it (ONLY=R1,R6; reliability-r07)'
+	@echo 'make reliability  the goals R1 to R39, each with a fault that must break it (ONLY=R1,R6; reliability-r07)'
 	@echo 'make check   format, lint, types, import contracts, docs, the explorer (with Node.js), make test, a smoke of reliability: what CI runs'
 	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
 	@echo 'make tck     the openCypher TCK, all of it (ENGINE=evaluator, sqlite, columns, rdf, postgres, past or past-evaluator; ARGS=--help: more)'

@@ -404,7 +404,7 @@ class Connection:
         async with self._service.databases.use(self._database, caller, info) as database:
             await self._login.authorize(database, caller, _READ)
             async with self._limit_time():
-                return await database.graph.queries.run(None, None, token)
+                return await database.graph.queries.run(None, None, token, form=RECORDS)
 
     @asynccontextmanager
     async def _limit_time(self) -> AsyncIterator[None]:
@@ -435,10 +435,13 @@ class Connection:
             await result.skip(left)
         else:
             while result.has_more and left > 0:
+                if result.has_to_wait:
+                    await self._output.drain()
                 count, data = await result.take(left)
                 left -= count
                 self._output.write(data)
-                await self._output.drain()
+                if result.has_more:
+                    await self._output.drain()
         if result.has_more:
             return {"has_more": True}
         del self._results[number]

@@ -72,6 +72,10 @@ ALLOWED: Final[dict[State, frozenset[Request]]] = {
 }
 """The messages that a state admits; in FAILED all but RESET are ignored."""
 
+_PULL_TAGS: Final = frozenset((bytes((Request.PULL,)), bytes((Request.DISCARD,))))
+
+_BY_TAG: Final[dict[int, Request]] = {one.value: one for one in Request}
+
 _FIELDS: Final[dict[Request, tuple[type, ...]]] = {
     Request.HELLO: (dict,),
     Request.GOODBYE: (),
@@ -101,10 +105,9 @@ def parse_message(data: bytes) -> Message:
     found = unpack(data)
     if not isinstance(found, Structure):
         raise BadRequest("A message must be a structure.")
-    try:
-        request = Request(found.tag)
-    except ValueError:
-        raise BadRequest(f"{found.tag:#04x} is the tag of no message.") from None
+    request = _BY_TAG.get(found.tag)  # PERF: a tenth of the time of `Request(...)`
+    if request is None:
+        raise BadRequest(f"{found.tag:#04x} is the tag of no message.")
     types = _FIELDS[request]
     if tuple(map(type, found.fields)) != types:
         wanted = ", ".join(one.__name__ for one in types) or "none"
@@ -115,6 +118,11 @@ def parse_message(data: bytes) -> Message:
 def is_reset(data: bytes) -> bool:
     """Return whether a message is RESET, without parsing it: it is acted on ahead of others."""
     return data[1:2] == bytes((Request.RESET,)) and len(data) == 2
+
+
+def is_pull(data: object) -> bool:
+    """Return whether a message is PULL or DISCARD: its rows are there, or soon will be."""
+    return isinstance(data, bytes) and data[1:2] in _PULL_TAGS
 
 
 def read_member(extra: Mapping[str, PackValue], name: str, kind: type[T], default: T) -> T:

@@ -36,6 +36,8 @@ def build_records(found: StatementResult) -> list[bytes]:
 class RecordForm:
     """Rows as messages without line breaks, as stored results need them."""
 
+    page_bytes = 512 * 1024
+
     def render_rows(self, rows: Iterator[Row]) -> Iterator[bytes]:
         """Yield the message of each row, escaped."""
         for row in rows:
@@ -118,12 +120,17 @@ class Result:
         """Whether rows are left, or may be."""
         return self._next is not None or self._token is not None
 
+    @property
+    def has_to_wait(self) -> bool:
+        """Whether the next rows are to be read first."""
+        return self._next is None and self._token is not None
+
     async def take(self, most: int) -> tuple[int, bytes]:
         """Return how many of the next rows these are, and the rows as they are sent.
 
         They are at most `most`, and about 64 KiB. Errors: those of the query.
         """
-        while self._next is None and self._token is not None and self._read is not None:
+        while self.has_to_wait and self._token is not None and self._read is not None:
             page = await self._read(self._token)
             self._token = page.continuation_token
             self._messages = map(_unescape, page.rows)

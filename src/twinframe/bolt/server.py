@@ -27,7 +27,7 @@ from twinframe.bolt.framing import (
     choose_version,
     parse_choice,
 )
-from twinframe.bolt.requests import FIRST_BYTES, is_reset
+from twinframe.bolt.requests import FIRST_BYTES, is_pull, is_reset
 from twinframe.bolt.websocket import FIRST, WebSocketTransport
 from twinframe.errors import ConfigurationError, TwinframeError
 from twinframe.http.server.connections import ConnectionTable, read_address
@@ -43,6 +43,8 @@ _MOST_WAITING: Final = 64
 """The messages of a client that wait for an earlier one; it is read no further meanwhile."""
 _WRITE_BYTES: Final = 256 * 1024
 """The bytes that wait for a client before no more rows are made."""
+_UNSENT_BYTES: Final = 64 * 1024
+"""The bytes of answers that are collected before they are sent."""
 _SHARE: Final = 8
 """The messages after which other connections have their turn."""
 _BYTES_A_TIMEOUT: Final = 1024 * 1024
@@ -155,6 +157,7 @@ class BoltProtocol(asyncio.Protocol):
         self._waiting: deque[bytes | TwinframeError] = deque()
         self._waiting_bytes = 0
         self._resets = 0
+        self._unsent = bytearray()
         self._connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
         self._wake: asyncio.Future[None] | None = None
@@ -301,6 +304,8 @@ class BoltProtocol(asyncio.Protocol):
                     await self._wait_for_message(connection)
                     continue
                 message = self._take()
+                if self._unsent and not is_pull(message):
+                    self._flush()  # what is answered may take long
                 if isinstance(message, TwinframeError):
                     await connection.refuse(message)
                     break
@@ -328,9 +333,11 @@ class BoltProtocol(asyncio.Protocol):
         finally:
             self._is_busy = False
             await connection.close()
+            self._flush()
             self._transport.close()
 
     async def _wait_for_message(self, connection: Connection) -> None:
+        self._flush()
         self._is_busy = False
         self._since = self._loop.time()
         if self._server.is_draining and connection.is_idle:
@@ -359,12 +366,24 @@ class BoltProtocol(asyncio.Protocol):
     # --- answers out ----------------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
-        """Send bytes, without waiting."""
-        if not self._transport.is_closing():
+        """Send bytes, without waiting.
+
+        PERF: the answers of RUN and PULL, which come in one packet, are sent as one: each `send`
+        takes as long as making a small answer.
+        """
+        self._unsent += data
+        if len(self._unsent) > _UNSENT_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        data = bytes(self._unsent)
+        self._unsent.clear()
+        if data and not self._transport.is_closing():
             self._transport.write(data)
 
     async def drain(self) -> None:
         """Wait while the client takes nothing. Raises `ConnectionError` if that is for too long."""
+        self._flush()
         left = self._transport.get_write_buffer_size()
         while (resumed := self._resumed) is not None:
             await asyncio.wait((resumed,), timeout=self._settings.write_timeout)

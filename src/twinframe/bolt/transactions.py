@@ -48,7 +48,7 @@ class Transaction:
         queries = self.database.graph.queries
         step = await queries.prepare_in(text, parameters, page_size, RECORDS, self._deadline)
         page = await (await self._open_reading()).run(step)
-        return Result.of_page(page, partial(queries.run, None, None))
+        return Result.of_page(page, partial(queries.run, None, None, form=RECORDS))
 
     async def run_statement(self, prepared: Prepared) -> Result:
         """Run a statement, in the write function if it writes."""

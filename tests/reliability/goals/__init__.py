@@ -1,4 +1,4 @@
-"""The goals R1 to R38 in their order, a module each. Nothing starts when they are imported."""
+"""The goals R1 to R39 in their order, a module each. Nothing starts when they are imported."""
 
 from __future__ import annotations
 

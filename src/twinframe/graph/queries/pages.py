@@ -27,7 +27,12 @@ _MOST_ROWS: Final = 256
 
 
 class RowForm(Protocol):
-    """A form of rows other than JSON, for a transport that has one with temporal values."""
+    """A form of rows other than JSON, for a transport that has one with temporal values.
+
+    `page_bytes` is the most bytes of a page, which is in memory while the client takes it.
+    """
+
+    page_bytes: int
 
     def render_rows(self, rows: Iterator[Row]) -> Iterator[bytes]:
         """Yield each row as bytes without a line break, of which the first is none of `.!`.

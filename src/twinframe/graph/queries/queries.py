@@ -160,7 +160,14 @@ class Queries:
         size = self._sizes.build(page_size)
         position, plan = Position(text, parameters), found.plan
         request = PageRequest(
-            position, found.values, size, self._sizes.bytes, _SHORT_LIMITS, self._plans, None, form
+            position,
+            found.values,
+            size,
+            self._choose_bytes(form),
+            _SHORT_LIMITS,
+            self._plans,
+            None,
+            form,
         )
         answer = self._run_short(request, plan)
         if answer is None:
@@ -185,7 +192,8 @@ class Queries:
         """Return one page of rows; a token suffices to continue, a text with it must match.
 
         `as_of` names the state to read, as the clause AS OF of a text does; None is the present.
-        Rows are JSON, or in the `form`; following pages have the form of the first.
+        Rows are JSON, or in the `form`; following pages have the form of the first, and
+        its size if it is given again.
 
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
         `LimitExceeded`, `HistoryNotKept`, `Unsupported`.
@@ -272,7 +280,8 @@ class Queries:
         if position.result is None:
             answer = await self._run(position, size, watch, form)
         else:
-            answer = await self._read_kept(position, *position.result, size)
+            most = self._choose_bytes(form)
+            answer = await self._read_kept(position, *position.result, size, most)
         return _build_page(answer, signer, size)
 
     def _start(
@@ -319,10 +328,12 @@ class Queries:
 
     # --- pages of a result that is kept -------------------------------------------------------
 
-    async def _read_kept(self, position: Position, name: str, offset: int, size: int) -> Answer:
+    async def _read_kept(
+        self, position: Position, name: str, offset: int, size: int, most: int
+    ) -> Answer:
         """Return a page of a result that was, or still is being, written to a file."""
         deadline = time.monotonic() + self._context.settings.query.timeout
-        read = partial(self._spool.read, name, offset, size, self._sizes.bytes)
+        read = partial(self._spool.read, name, offset, size, most)
         while (page := await asyncio.to_thread(read)) is None:
             if time.monotonic() > deadline:
                 raise QueryTimeout("The next rows of the result did not come in time.")
@@ -367,6 +378,9 @@ class Queries:
 
         return await self._context.runner.scan_early(take, timeout)
 
+    def _choose_bytes(self, form: RowForm | None) -> int:
+        return self._sizes.bytes if form is None else min(self._sizes.bytes, form.page_bytes)
+
     def _build_request(
         self, position: Position, size: int, watch: QueryWatch | None, form: RowForm | None
     ) -> PageRequest:
@@ -375,7 +389,7 @@ class Queries:
         limits = Limits(
             settings.max_rows, deadline, settings.max_hops, Meter(), settings.max_bytes, memory
         )
-        values, most = position.values, self._sizes.bytes
+        values, most = position.values, self._choose_bytes(form)
         return PageRequest(position, values, size, most, limits, self._plans, watch, form)
 
     # --- on the event loop, when it is short --------------------------------------------------
