@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks import (
     access,
+    bolt,
     control,
     derived,
     dtdl,
@@ -33,6 +34,7 @@ from twinframe_storage_sqlite.store import SqliteGraphStore
 
 NAMES = (
     "access",
+    "bolt",
     "control",
     "derived",
     "dtdl",
@@ -160,6 +162,8 @@ def _measure_graph(report: Report, parts: set[str], asked: argparse.Namespace) -
         shutil.rmtree(work)
     if "access" in parts:
         access.measure(report, data, quick=asked.quick)
+    if "bolt" in parts:
+        bolt.measure(report, data, quick=asked.quick)
     if "mcp" in parts:
         mcp.measure(report, data, quick=asked.quick)
     if "footprint" in parts:
