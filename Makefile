@@ -24,7 +24,7 @@ CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /
 HAS_NODE = { node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1
 NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
 
-.PHONY: help setup demo test soak test-crash test-import test-postgres test-sparql test-events test-derived test-deploy test-helm test-samples test-mcp test-fuzz test-laws reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-postgres test-sparql test-events test-derived test-deploy test-helm test-samples test-cookbook test-mcp test-fuzz test-laws reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly modules-softly test-explorer need-node check collected format lint types contracts pages docs site dist bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -40,6 +40,7 @@ help:
 	@echo 'make test-postgres  the same over PostgreSQL, and all that concerns it; a graph moved there and back fifty times'
 	@echo 'make test-import  an import of 300,000 twins killed three times; a million twins imported, exported twice'
 	@echo 'make test-samples  the samples of the vendor'"'"'s SDK, unchanged (gets them with pip, once)'
+	@echo 'make test-cookbook  the recipes for tools of Neo4j, such as LangChain (gets them with pip, once)'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make explorer  build the explorer'"'"'s page (Node.js 20 or later); make demo does it where it can'
 	@echo 'make test-explorer  its types, lint and unit tests, then all of it in a real browser (Chromium)'
@@ -121,6 +122,18 @@ $(SAMPLES): | setup
 
 test-samples: setup $(SAMPLES)
 	@TWINFRAME_SDK_SAMPLES=$(abspath $(SAMPLES)) $(BIN)/python -m pytest -q tests/e2e/test_sdk_samples.py $(ARGS)
+
+COOKBOOK = var/cookbook/.ready
+
+$(COOKBOOK): tests/cookbook/requirements.txt | setup
+	@echo 'Installing the tools of Neo4j (some minutes, once) ...'
+	@rm -rf var/cookbook && $(BIN)/python -m venv var/cookbook
+	@var/cookbook/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+test-cookbook: setup $(COOKBOOK)
+	@if $(HAS_NODE); then $(MAKE) --no-print-directory $(DRIVERS); fi
+	@$(BIN)/python -m tests.cookbook
 
 test-mcp: setup
 	@$(BIN)/python -m tests.mcp

@@ -43,6 +43,8 @@ PAGES = [
     *sorted((ROOT / "plugins").glob("*/README.md")),
 ]
 ADDRESS = "127.0.0.1:8080"
+BOLT = "bolt://127.0.0.1:7687"
+"""Where drivers find the sample."""
 OWN_ADDRESSES = ("127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083")
 """Where pages start services of their own."""
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -51,12 +53,13 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 class Page:
     """Runs the blocks of one page in order; names of Python blocks live on between them."""
 
-    def __init__(self, url: str, folder: Path) -> None:
-        self._url = url
+    def __init__(self, sample: Server | None, folder: Path) -> None:
+        self._url = url = sample.url if sample else ""
         self._folder = folder
         self._names: dict[str, Any] = {"__name__": "__docs__"}
         self._addresses = {
             **({ADDRESS: url.removeprefix("http://")} if url else {}),
+            **({BOLT: f"bolt://{sample.environment['Bolt__Bind']}"} if sample else {}),
             **{shown: f"127.0.0.1:{free_port()}" for shown in OWN_ADDRESSES},
         }
         self._groups: list[int] = []
@@ -155,7 +158,7 @@ class Page:
 
 
 _OFFLINE = "--quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation"
-_TITLED = re.compile(r'(?:python|toml) title="([^"]+)"')
+_TITLED = re.compile(r'(?:python|toml|js) title="([^"]+)"')
 _LEFT_OUT = shutil.ignore_patterns(
     ".*", "node_modules", "var", "build", "dist", "benchmarks", "*.png"
 )
@@ -225,7 +228,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     PERF: loaded in bulk; through the vendor's SDK, as `twinframe demo` does, it takes 15 s of a
     processor in each process of the test run.
     """
-    with Server(tmp_path_factory.mktemp("sample"), workers=1) as server:
+    bolt = {"Bolt__Enabled": "true", "Bolt__Bind": f"127.0.0.1:{free_port()}"}
+    with Server(tmp_path_factory.mktemp("sample"), environment=bolt) as server:
         load_in_bulk(server)
         yield server
 
@@ -253,8 +257,8 @@ def test_the_code_of_the_page_runs(
 ) -> None:
     # PERF: most pages ask nobody, and each process that runs one would load the sample.
     text = path.read_text(encoding="utf-8")
-    asks = any(each in text for each in (ADDRESS, "```cypher", "```sql"))
-    page = Page(request.getfixturevalue("sample").url if asks else "", tmp_path)
+    asks = any(each in text for each in (ADDRESS, BOLT, "```cypher", "```sql"))
+    page = Page(request.getfixturevalue("sample") if asks else None, tmp_path)
     try:
         for example in Sybil(parsers=_parsers(page)).parse(path).examples():
             example.evaluate()
