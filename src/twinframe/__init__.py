@@ -16,7 +16,15 @@ __version__ = version("twinframe")
 hookimpl = HookimplMarker("twinframe")
 """Marks a function of a plugin as an implementation of one of `twinframe.hooks.specs`."""
 
-_LIBRARY = ("AsyncLocalGraph", "LocalGraph", "Result", "open", "open_async")
+_LIBRARY = (
+    "AsyncLocalGraph",
+    "AsyncTransaction",
+    "LocalGraph",
+    "Result",
+    "Transaction",
+    "open",
+    "open_async",
+)
 
 
 def __getattr__(name: str) -> object:

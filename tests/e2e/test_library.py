@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -18,7 +19,7 @@ from tests.e2e.test_event_streams import Numbers, following
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.unit.library.worlds import LAMP, MODELS, ROOM
 from tests.waiting import Threads
-from twinframe.errors import TwinframeError
+from twinframe.errors import TransactionFailed, TwinframeError
 from twinframe.http.errors import build_answer
 
 WRITES: Final = 30
@@ -69,7 +70,7 @@ class Operation(NamedTuple):
     method: str
     path: str
     body: Any
-    call: Callable[[twinframe.LocalGraph, str], Any]
+    call: Callable[[Any, str], Any]
 
 
 IDS = st.sampled_from(["a", "b", "c", "no id"])
@@ -192,6 +193,14 @@ def build_list(source: str) -> Operation:
     )
 
 
+def build_everything(twin_id: str) -> Operation:
+    """Ask for a twin with its relationships."""
+    return build_query(
+        f"MATCH (t {{`$dtId`: $p + '{twin_id}'}}) OPTIONAL MATCH (t)-[r]->() "
+        "RETURN t, r ORDER BY r.`$relationshipId`"
+    )
+
+
 def build_query(text: str) -> Operation:
     """Run a query."""
     return Operation(
@@ -242,7 +251,9 @@ def answer_over_http(wire: Wire, operation: Operation, prefix: str) -> Any:
     return forget_times(document)
 
 
-def answer_here(graph: twinframe.LocalGraph, operation: Operation, prefix: str) -> Any:
+def answer_here(
+    graph: twinframe.LocalGraph | twinframe.Transaction, operation: Operation, prefix: str
+) -> Any:
     """What the library answers, in the same form."""
     try:
         return forget_times(operation.call(graph, prefix))
@@ -281,6 +292,51 @@ def test_the_library_answers_as_the_service_does(pair: Pair, operations: list[Op
         over_http = answer_over_http(pair.wire, operation, prefix)
         here = answer_here(pair.graph, operation, prefix)
         assert here == over_http, operation
+
+
+def is_fatal(operation: Operation, answer: Any) -> bool:
+    """Whether a transaction can only be rolled back after this."""
+    return operation.path == "/cypher" and isinstance(answer, tuple)
+
+
+def read_state(graph: twinframe.LocalGraph | twinframe.Transaction, prefix: str) -> Any:
+    """All twins and relationships of an example."""
+    text = "MATCH (t) WHERE t.`$dtId` STARTS WITH $p RETURN t ORDER BY t.`$dtId`"
+    twins = graph.query(text, {"p": prefix}).read_column("t")
+    return forget_times([(twin, graph.list_relationships(twin["$dtId"])) for twin in twins])
+
+
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(operations=st.lists(OPERATIONS, min_size=1, max_size=10), fails=st.booleans())
+def test_a_transaction_does_what_single_requests_do_or_nothing(
+    pair: Pair, operations: list[Operation], fails: bool
+) -> None:
+    prefix = next(pair.prefixes)
+    for operation in ROOMS:
+        answer_over_http(pair.wire, operation, prefix)
+        answer_here(pair.graph, operation, prefix)
+    before = read_state(pair.graph, prefix)
+    with suppress(TransactionFailed, ZeroDivisionError), pair.graph.transaction(seconds=60) as tx:
+        for operation in operations:
+            over_http = answer_over_http(pair.wire, operation, prefix)
+            here = answer_here(tx, operation, prefix)
+            assert here == over_http, operation
+            fails = fails or is_fatal(operation, here)
+            if is_fatal(operation, here):
+                break
+        else:
+            read_state(tx, prefix)
+        if fails:
+            raise ZeroDivisionError
+    if fails:
+        assert read_state(pair.graph, prefix) == before
+        return
+    for operation in map(build_everything, "abc"):
+        over_http = answer_over_http(pair.wire, operation, prefix)
+        assert answer_here(pair.graph, operation, prefix) == over_http, operations
 
 
 # --- one graph ------------------------------------------------------------------------------------

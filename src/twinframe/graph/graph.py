@@ -30,6 +30,7 @@ from twinframe.graph.queries.triples import Triples
 from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.series.series import Series
 from twinframe.graph.series.upkeep import PointKind
+from twinframe.graph.statements.explicit import ExplicitTransactions
 from twinframe.graph.statements.procedures import BUILT_IN
 from twinframe.graph.statements.statements import Statements
 from twinframe.graph.transfer.exporting import Portable
@@ -151,6 +152,7 @@ class Graph:
         )
         self.queries = Queries(context, engine, scratch, instruments, self.series)
         self.statements = Statements(context, engine, {**BUILT_IN, **procedures})
+        self.explicit = ExplicitTransactions(context, self.statements, engine, scratch)
         if engine is not None:
             runner.on_close(engine.close)
         if instruments is not None:

@@ -5,11 +5,26 @@ Its names are imported from `twinframe` itself, which loads this package when on
 
 from __future__ import annotations
 
-from twinframe.library.asynchronous import AsyncLocalGraph, Imported, open_async
+from twinframe.library.asynchronous import (
+    AsyncLocalGraph,
+    AsyncTransaction,
+    Imported,
+    open_async,
+)
 from twinframe.library.graph import (
     LocalGraph,
+    Transaction,
     open,  # noqa: A004  (`twinframe.open`, as users call it)
 )
 from twinframe.library.results import Result
 
-__all__ = ["AsyncLocalGraph", "Imported", "LocalGraph", "Result", "open", "open_async"]
+__all__ = [
+    "AsyncLocalGraph",
+    "AsyncTransaction",
+    "Imported",
+    "LocalGraph",
+    "Result",
+    "Transaction",
+    "open",
+    "open_async",
+]

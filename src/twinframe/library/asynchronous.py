@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
+import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from twinframe.errors import InvalidArgument
 from twinframe.graph import Graph
+from twinframe.graph.queries.queries import QueryPage
+from twinframe.graph.statements.explicit import ExplicitTransaction
 from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.transfer.progress import Finding, Progress
 from twinframe.graph.transfer.target import open_target
+from twinframe.library.documents import AsOf, Document, build_asked
 from twinframe.library.opening import build_installation
-from twinframe.library.operations import AsyncOperations
+from twinframe.library.operations import AsyncOperations, build_result
+from twinframe.library.results import Result
 from twinframe.service.opening import open_graph
 from twinframe.settings import Settings
 
 T = TypeVar("T")
 
 _MOST_FINDINGS: Final = 100
+TRANSACTION_SECONDS: Final = 4.0
+"""How long a transaction may be open by default: less than others wait (`Storage__WriteWait`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +45,102 @@ class Imported:
     findings: tuple[Finding, ...]
 
 
+class AsyncTransaction(AsyncOperations):
+    """An open transaction: reads see its changes, and no other write of the graph runs meanwhile.
+
+    A refused write changes nothing, and the transaction goes on. After an error of a statement that
+    writes, of a model or of the storage it can only be rolled back: `TransactionFailed`. Use it
+    from one task. `as_of` is refused: it shows one state.
+    """
+
+    def __init__(self, transaction: ExplicitTransaction, settings: Settings) -> None:
+        super().__init__(transaction, settings)
+        self._transaction = transaction
+
+    async def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> Result:
+        """Run a statement of Cypher that may write; `counters` say what it changed.
+
+        Errors: `QueryInvalid`, `QueryTimeout`, `LimitExceeded`, and those of the writes that it
+        does.
+        """
+        statements = self._transaction.statements
+        prepared = statements.prepare(text, await self._reader.read_parameters(parameters))
+        return build_result(await self._transaction.execute(prepared))
+
+    async def _find(self, as_of: AsOf | None) -> int | None:
+        if as_of is not None:
+            raise InvalidArgument(
+                "A transaction shows one state of the graph. Read an earlier one (as_of) outside."
+            )
+        return None
+
+    async def _start_query(
+        self, text: str, parameters: Document, size: int, as_of: AsOf | None
+    ) -> QueryPage:
+        await self._find(as_of)
+        return await self._transaction.query(text, parameters, size)
+
+
 class AsyncLocalGraph(AsyncOperations):
     """A graph opened in this process. Use it on the event loop that opened it."""
 
     def __init__(self, graph: Graph, settings: Settings) -> None:
         super().__init__(graph, settings)
         self._graph = graph
+
+    # --- statements and transactions
+
+    async def execute(
+        self,
+        text: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        rehearse: bool = False,
+    ) -> Result:
+        """Run a statement of Cypher that may write, all or nothing; `counters` say what it changed.
+
+        With `rehearse` nothing of it is kept. Errors: `QueryInvalid`, `QueryTimeout`,
+        `LimitExceeded`, and those of the writes that it does.
+        """
+        statements = self._graph.statements
+        prepared = statements.prepare(text, await self._reader.read_parameters(parameters))
+        return build_result(await statements.run(prepared, rehearse=rehearse))
+
+    @asynccontextmanager
+    async def transaction(
+        self, *, rehearse: bool = False, seconds: float = TRANSACTION_SECONDS
+    ) -> AsyncIterator[AsyncTransaction]:
+        """Keep all that is done in the context, or nothing of it after an exception.
+
+        It is open for at most `seconds`, in which all other writers of the graph wait; then it is
+        rolled back. With `rehearse` nothing is kept. Errors: `StorageBusy` where its turn to write
+        does not come, `QueryTimeout` after its time, `TransactionFailed`, `TransactionOutdated`.
+        """
+        if not 0 < seconds < math.inf:
+            raise InvalidArgument(f"seconds must be a number above 0, not {seconds!r}.")
+        async with self._graph.explicit.open(seconds, rehearse=rehearse) as opened:
+            yield AsyncTransaction(opened, self._settings)
+
+    # --- telemetry
+
+    async def publish_telemetry(
+        self,
+        twin_id: str,
+        payload: Mapping[str, Any],
+        *,
+        component: str | None = None,
+        message_id: str | None = None,
+        source_time: str | None = None,
+    ) -> None:
+        """Accept a message of a twin or of its component; a service delivers it to event routes.
+
+        Errors: `InvalidArgument`, `TwinNotFound`, `ComponentNotFound`, `ValidationFailed`.
+        """
+        body = await self._reader.read(payload)
+        message_id = message_id or str(uuid.uuid4())
+        await self._graph.telemetry.publish(twin_id, component, body, message_id, source_time)
+
+    # --- files
 
     async def import_file(self, path: str | os.PathLike[str]) -> Imported:
         """Store the models, twins and relationships of a file as `twinframe export` writes it.
@@ -67,6 +166,17 @@ class AsyncLocalGraph(AsyncOperations):
         """
         async with _enter_in_thread(open_target(Path(path))) as out:
             return await self._graph.portable.export_graph(out.write, history=history)
+
+    async def _find(self, as_of: AsOf | None) -> int | None:
+        if as_of is None:
+            return None
+        return await self._graph.history.find_position(build_asked(as_of))
+
+    async def _start_query(
+        self, text: str, parameters: Document, size: int, as_of: AsOf | None
+    ) -> QueryPage:
+        asked = None if as_of is None else build_asked(as_of)
+        return await self._graph.queries.run(text, parameters, None, size, asked)
 
 
 @asynccontextmanager

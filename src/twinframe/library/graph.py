@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.twins.bulk import ItemResult
-from twinframe.library.asynchronous import AsyncLocalGraph, Imported, open_async
+from twinframe.library.asynchronous import (
+    TRANSACTION_SECONDS,
+    AsyncLocalGraph,
+    AsyncTransaction,
+    Imported,
+    open_async,
+)
 from twinframe.library.documents import AsOf, Document
 from twinframe.library.loop import LoopThread
 from twinframe.library.operations import AsyncOperations
@@ -233,32 +240,7 @@ class Operations:
         """
         return self._call(self._operations.list_incoming_relationships(target_id, as_of=as_of))
 
-    # --- telemetry
-
-    def publish_telemetry(
-        self,
-        twin_id: str,
-        payload: Mapping[str, Any],
-        *,
-        component: str | None = None,
-        message_id: str | None = None,
-        source_time: str | None = None,
-    ) -> None:
-        """Accept a message of a twin or of its component; a service delivers it to event routes.
-
-        Errors: `InvalidArgument`, `TwinNotFound`, `ComponentNotFound`, `ValidationFailed`.
-        """
-        self._call(
-            self._operations.publish_telemetry(
-                twin_id,
-                payload,
-                component=component,
-                message_id=message_id,
-                source_time=source_time,
-            )
-        )
-
-    # --- queries and statements
+    # --- queries
 
     def query(
         self, text: str, parameters: Mapping[str, Any] | None = None, *, as_of: AsOf | None = None
@@ -280,15 +262,26 @@ class Operations:
         while (page := self._call(_take(pages))) is not None:
             yield from page
 
-    def execute(
-        self, text: str, parameters: Mapping[str, Any] | None = None, *, rehearse: bool = False
-    ) -> Result:
-        """Run a statement of Cypher that may write, all or nothing; `counters` say what it changed.
 
-        With `rehearse` nothing of it is kept. Errors: `QueryInvalid`, `QueryTimeout`,
-        `LimitExceeded`, and those of the writes that it does.
+class Transaction(Operations):
+    """An open transaction: reads see its changes, and no other write of the graph runs meanwhile.
+
+    A refused write changes nothing, and the transaction goes on. After an error of a statement that
+    writes, of a model or of the storage it can only be rolled back: `TransactionFailed`. Use it
+    from one thread. `as_of` is refused: it shows one state.
+    """
+
+    def __init__(self, transaction: AsyncTransaction, loop: LoopThread) -> None:
+        super().__init__(transaction, loop)
+        self._transaction = transaction
+
+    def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> Result:
+        """Run a statement of Cypher that may write; `counters` say what it changed.
+
+        Errors: `QueryInvalid`, `QueryTimeout`, `LimitExceeded`, and those of the writes that it
+        does.
         """
-        return self._call(self._operations.execute(text, parameters, rehearse=rehearse))
+        return self._call(self._transaction.execute(text, parameters))
 
 
 class LocalGraph(Operations):
@@ -306,6 +299,64 @@ class LocalGraph(Operations):
     def is_closed(self) -> bool:
         """Whether it was closed."""
         return self._loop.is_ended
+
+    # --- statements and transactions
+
+    def execute(
+        self, text: str, parameters: Mapping[str, Any] | None = None, *, rehearse: bool = False
+    ) -> Result:
+        """Run a statement of Cypher that may write, all or nothing; `counters` say what it changed.
+
+        With `rehearse` nothing of it is kept. Errors: `QueryInvalid`, `QueryTimeout`,
+        `LimitExceeded`, and those of the writes that it does.
+        """
+        return self._call(self._graph.execute(text, parameters, rehearse=rehearse))
+
+    @contextmanager
+    def transaction(
+        self, *, rehearse: bool = False, seconds: float = TRANSACTION_SECONDS
+    ) -> Iterator[Transaction]:
+        """Keep all that is done in the context, or nothing of it after an exception.
+
+        It is open for at most `seconds`, in which all other writers of the graph wait; then it is
+        rolled back. With `rehearse` nothing is kept. Errors: `StorageBusy` where its turn to write
+        does not come, `QueryTimeout` after its time, `TransactionFailed`, `TransactionOutdated`.
+        """
+        context = self._graph.transaction(rehearse=rehearse, seconds=seconds)
+        opened = self._call(_enter(context))
+        try:
+            yield Transaction(opened, self._loop)
+        except BaseException as error:
+            self._call(_exit(context, error))
+            raise
+        self._call(_exit(context, None))
+
+    # --- telemetry
+
+    def publish_telemetry(
+        self,
+        twin_id: str,
+        payload: Mapping[str, Any],
+        *,
+        component: str | None = None,
+        message_id: str | None = None,
+        source_time: str | None = None,
+    ) -> None:
+        """Accept a message of a twin or of its component; a service delivers it to event routes.
+
+        Errors: `InvalidArgument`, `TwinNotFound`, `ComponentNotFound`, `ValidationFailed`.
+        """
+        self._call(
+            self._graph.publish_telemetry(
+                twin_id,
+                payload,
+                component=component,
+                message_id=message_id,
+                source_time=source_time,
+            )
+        )
+
+    # --- files
 
     def import_file(self, path: str | os.PathLike[str]) -> Imported:
         """Store the models, twins and relationships of a file as `twinframe export` writes it.
@@ -372,6 +423,19 @@ def open(  # noqa: A001  (`twinframe.open`, as users call it)
         raise
     name = ":memory:" if path is None and settings is None else os.fspath(path or "of settings")
     return LocalGraph(graph, loop, name)
+
+
+async def _enter(context: AbstractAsyncContextManager[T]) -> T:
+    return await context.__aenter__()
+
+
+async def _exit(context: AbstractAsyncContextManager[object], error: BaseException | None) -> None:
+    """Exit a context. An error that comes out of it again is raised where it was raised first."""
+    try:
+        await context.__aexit__(type(error) if error else None, error, None)
+    except BaseException as raised:
+        if raised is not error:
+            raise
 
 
 async def _take(pages: AsyncIterator[list[Document]]) -> list[Document] | None:

@@ -1,4 +1,4 @@
-"""The operations on a graph for code that awaits: each is one use case, as over HTTP.
+"""What a graph and a transaction on it both do, for code that awaits: each is one use case.
 
 Documents in and out are dictionaries. Conditions are the texts of the headers `If-Match` and
 `If-None-Match`: an etag, or `*`. `as_of` names an earlier state: a moment, as a `datetime` or text
@@ -7,27 +7,25 @@ with an offset, or the position of an event.
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeVar, cast
 
 import orjson
 
-from twinframe.graph.history.history import History
 from twinframe.graph.models.models import Models
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.graph.queries.queries import Queries, QueryPage
-from twinframe.graph.statements.statements import Statements
+from twinframe.graph.statements.statements import StatementResult
 from twinframe.graph.twins.bulk import Bulk, ItemResult
 from twinframe.graph.twins.relationships import Relationships
-from twinframe.graph.twins.telemetry import Telemetry
 from twinframe.graph.twins.twins import Components, Twins
-from twinframe.library.documents import AsOf, Document, JsonReader, build_asked, parse_documents
-from twinframe.library.results import Result, find_columns
+from twinframe.library.documents import AsOf, Document, JsonReader, parse_documents
+from twinframe.library.results import Result
 from twinframe.model.etags import parse_condition, parse_put_condition
 from twinframe.model.ids import parse_model_id
 from twinframe.model.pages import Page, PageRequest
-from twinframe.model.rendering import render_row
+from twinframe.model.rendering import list_members, render_row
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
 from twinframe.storage.base import StoredDocument
@@ -38,20 +36,17 @@ _DECOMMISSION: Final[JsonValue] = [{"op": "replace", "path": "/decommissioned", 
 
 
 class UseCases(Protocol):
-    """The use cases that the operations call: those of a graph, or of a transaction on it."""
+    """The use cases that the operations call."""
 
     twins: Twins
     components: Components
     relationships: Relationships
     models: Models
     bulk: Bulk
-    telemetry: Telemetry
     queries: Queries
-    statements: Statements
-    history: History
 
 
-class AsyncOperations:
+class AsyncOperations(ABC):
     """Reads and writes models, twins, relationships and components, and runs queries.
 
     The errors are those of `twinframe.errors`, with `code`, `message` and `details`. Each method
@@ -93,13 +88,12 @@ class AsyncOperations:
 
         `dependencies_for`: only these models and those that they need. Errors: `ModelNotFound`.
         """
-        at, cases, found = await self._find(as_of), self._cases.models, []
-        page: Page[bytes] | None = None
-        while page is None or page.token is not None:
-            request = self._continue(page, self._settings.graph.max_page_size)
-            page = await cases.list_models(dependencies_for, definition, request, at)
-            found += parse_documents(page.items)
-        return found
+        at, cases = await self._find(as_of), self._cases.models
+        return parse_documents(
+            await self._gather(
+                lambda page: cases.list_models(dependencies_for, definition, page, at)
+            )
+        )
 
     async def decommission_model(self, model_id: str) -> None:
         """Let a model take no new twins; it cannot be undone. Errors: `ModelNotFound`."""
@@ -258,13 +252,10 @@ class AsyncOperations:
 
         Errors: `TwinNotFound`.
         """
-        at, cases, found = await self._find(as_of), self._cases.relationships, []
-        page: Page[bytes] | None = None
-        while page is None or page.token is not None:
-            request = self._continue(page, self._settings.graph.max_page_size)
-            page = await cases.list_relationships(source_id, name, request, at)
-            found += parse_documents(page.items)
-        return found
+        at, cases = await self._find(as_of), self._cases.relationships
+        return parse_documents(
+            await self._gather(lambda page: cases.list_relationships(source_id, name, page, at))
+        )
 
     async def list_incoming_relationships(
         self, target_id: str, *, as_of: AsOf | None = None
@@ -273,42 +264,17 @@ class AsyncOperations:
 
         Errors: `TwinNotFound`.
         """
-        at, cases, found = await self._find(as_of), self._cases.relationships, []
-        token: str | None = ""
-        while token is not None:
-            request = PageRequest(self._settings.graph.max_page_size, token or None)
-            page = await cases.list_incoming(target_id, request, at)
-            found += [
-                {
-                    "$relationshipId": one.relationship_id,
-                    "$sourceId": one.source_id,
-                    "$relationshipName": one.name,
-                }
-                for one in page.items
-            ]
-            token = page.token
-        return found
+        at, cases = await self._find(as_of), self._cases.relationships
+        return [
+            {
+                "$relationshipId": one.relationship_id,
+                "$sourceId": one.source_id,
+                "$relationshipName": one.name,
+            }
+            for one in await self._gather(lambda page: cases.list_incoming(target_id, page, at))
+        ]
 
-    # --- telemetry
-
-    async def publish_telemetry(
-        self,
-        twin_id: str,
-        payload: Mapping[str, Any],
-        *,
-        component: str | None = None,
-        message_id: str | None = None,
-        source_time: str | None = None,
-    ) -> None:
-        """Accept a message of a twin or of its component; a service delivers it to event routes.
-
-        Errors: `InvalidArgument`, `TwinNotFound`, `ComponentNotFound`, `ValidationFailed`.
-        """
-        body = await self._reader.read(payload)
-        message_id = message_id or str(uuid.uuid4())
-        await self._cases.telemetry.publish(twin_id, component, body, message_id, source_time)
-
-    # --- queries and statements
+    # --- queries
 
     async def query(
         self,
@@ -323,12 +289,14 @@ class AsyncOperations:
         """
         rows: list[Document] = []
         charge = 0.0
+        columns: tuple[str, ...] = ()
         warnings: tuple[QueryWarning, ...] = ()
         async for page in self._read_pages(text, parameters, as_of):
             rows += parse_documents(page.rows)
             charge += page.charge
+            columns = columns or page.columns
             warnings = warnings or page.warnings
-        return Result(rows, find_columns(rows), warnings, charge=round(charge, 2))
+        return Result(rows, columns or tuple(list_members(rows)), warnings, charge=round(charge, 2))
 
     async def iterate(
         self,
@@ -356,47 +324,39 @@ class AsyncOperations:
         async for page in self._read_pages(text, parameters, as_of):
             yield parse_documents(page.rows)
 
-    async def execute(
-        self,
-        text: str,
-        parameters: Mapping[str, Any] | None = None,
-        *,
-        rehearse: bool = False,
-    ) -> Result:
-        """Run a statement of Cypher that may write, all or nothing; `counters` say what it changed.
-
-        With `rehearse` nothing of it is kept. Errors: `QueryInvalid`, `QueryTimeout`,
-        `LimitExceeded`, and those of the writes that it does.
-        """
-        statements = self._cases.statements
-        prepared = statements.prepare(text, await self._reader.read_parameters(parameters))
-        done = await statements.run(prepared, rehearse=rehearse)
-        rows = parse_documents([render_row(done.columns, row) for row in done.rows])
-        return Result(rows, tuple(done.columns), counters=done.counters, charge=done.charge)
-
     # --- what they share
 
+    @abstractmethod
     async def _find(self, as_of: AsOf | None) -> int | None:
         """Return the position of an earlier state."""
-        if as_of is None:
-            return None
-        return await self._cases.history.find_position(build_asked(as_of))
 
-    @staticmethod
-    def _continue(page: Page[T] | None, size: int) -> PageRequest:
-        return PageRequest(size, None if page is None else page.token)
+    @abstractmethod
+    async def _start_query(
+        self, text: str, parameters: Document, size: int, as_of: AsOf | None
+    ) -> QueryPage:
+        """Return the first page of a query."""
 
     async def _read_pages(
         self, text: str, parameters: Mapping[str, Any] | None, as_of: AsOf | None
     ) -> AsyncIterator[QueryPage]:
         values = await self._reader.read_parameters(parameters)
         size, queries = self._settings.query.max_page_size, self._cases.queries
-        asked = None if as_of is None else build_asked(as_of)
-        page = await queries.run(text, values, None, size, asked)
+        page = await self._start_query(text, values, size, as_of)
         yield page
         while page.continuation_token is not None:
             page = await queries.run(None, None, page.continuation_token, size)
             yield page
+
+    async def _gather(self, read: Callable[[PageRequest], Awaitable[Page[T]]]) -> list[T]:
+        """Return the items of all pages."""
+        found: list[T] = []
+        token: str | None = None
+        while True:
+            page = await read(PageRequest(self._settings.graph.max_page_size, token))
+            found += page.items
+            token = page.token
+            if token is None:
+                return found
 
     async def _put_many(
         self, documents: Iterable[Mapping[str, Any]], put: _Put
@@ -410,6 +370,12 @@ class AsyncOperations:
 
 class _Put(Protocol):
     async def __call__(self, documents: JsonValue, /) -> list[ItemResult]: ...
+
+
+def build_result(done: StatementResult) -> Result:
+    """Return the result of a statement."""
+    rows = parse_documents([render_row(done.columns, row) for row in done.rows])
+    return Result(rows, tuple(done.columns), counters=done.counters, charge=done.charge)
 
 
 def _parse(text: bytes) -> Document:

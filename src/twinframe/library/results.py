@@ -50,8 +50,3 @@ class Result(Sequence[Document]):
         if name not in self.columns:
             raise KeyError(name)
         return [row.get(name) for row in self.rows]
-
-
-def find_columns(rows: Sequence[Document]) -> tuple[str, ...]:
-    """Return the names in all rows, in the order in which they come."""
-    return tuple(dict.fromkeys(name for row in rows for name in row))

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -43,6 +43,11 @@ def render_row(columns: Sequence[str], row: Sequence[Value], *, omit_null: bool 
     if omit_null:
         found = {name: value for name, value in found.items() if value is not None}
     return _render(found)
+
+
+def list_members(rows: Iterable[object]) -> list[str]:
+    """Return the names of the members of all objects, in the order in which they come."""
+    return list(dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row))
 
 
 def build_json(value: Value) -> Any:

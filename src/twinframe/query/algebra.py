@@ -622,3 +622,8 @@ class Query:
     shape: ResultShape = ResultShape.OBJECT
     omit_null: bool = False
     source: Source | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names in each row's object; none where a row is a document with its own names."""
+        return self.columns if self.shape is ResultShape.OBJECT else ()

@@ -6,28 +6,36 @@ import ast
 import inspect
 from pathlib import Path
 
+import pytest
+
 import twinframe
-from twinframe.library.asynchronous import AsyncLocalGraph, open_async
-from twinframe.library.graph import LocalGraph
+from twinframe.library.asynchronous import open_async
 
 PAGES = {"iterate_pages"}  # what `iterate` of the waiting form calls
 OF_ONE_FORM = {"close", "is_closed"}
+FORMS = [
+    (twinframe.LocalGraph, twinframe.AsyncLocalGraph),
+    (twinframe.Transaction, twinframe.AsyncTransaction),
+]
 
 
 def list_names(kind: type) -> set[str]:
     return {name for name in dir(kind) if not name.startswith("_")}
 
 
-def test_both_forms_have_the_same_operations_with_the_same_words() -> None:
-    names = list_names(AsyncLocalGraph) - PAGES
-    assert list_names(LocalGraph) - OF_ONE_FORM == names
+@pytest.mark.parametrize("forms", FORMS)
+def test_both_forms_have_the_same_operations_with_the_same_words(forms: tuple[type, type]) -> None:
+    names = list_names(forms[1]) - PAGES
+    assert list_names(forms[0]) - OF_ONE_FORM == names
     for name in names:
-        waiting, awaiting = getattr(LocalGraph, name), getattr(AsyncLocalGraph, name)
+        waiting, awaiting = (getattr(form, name) for form in forms)
         assert inspect.getdoc(waiting) == inspect.getdoc(awaiting), name
         expected = inspect.signature(awaiting)
-        if name == "iterate":
-            expected = expected.replace(return_annotation="Iterator[Document]")
-        assert inspect.signature(waiting) == expected, name
+        given = str(expected.return_annotation).replace("Async", "")
+        assert inspect.signature(waiting) == expected.replace(return_annotation=given), name
+
+
+def test_both_forms_are_opened_alike() -> None:
     opening = (inspect.signature(one).parameters for one in (twinframe.open, open_async))
     assert next(opening) == next(opening)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from typing import Any
 
 import twinframe
@@ -56,17 +56,12 @@ def lamp(**members: Any) -> dict[str, Any]:
     return {"$metadata": {"$model": LAMP}, "driver": {"firmware": "1"}, **members}
 
 
-class Awaited:
-    """The awaiting form, each call of which runs on a loop in a thread of its own."""
+class AwaitedCalls:
+    """Awaiting operations, each call of which runs on a loop in another thread."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self._stack = AsyncExitStack()
-        self._graph = self._run(
-            self._stack.enter_async_context(twinframe.open_async(*given, **named))
-        )
+    def __init__(self, operations: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._graph = operations
+        self._loop = loop
 
     def _run(self, coroutine: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE)
@@ -79,6 +74,31 @@ class Awaited:
             return self._run(_gather(found) if inspect.isasyncgen(found) else found)
 
         return call
+
+    @contextmanager
+    def transaction(self, **named: Any) -> Iterator[AwaitedCalls]:
+        """A transaction in the same form."""
+        stack = AsyncExitStack()
+        opened = self._run(stack.enter_async_context(self._graph.transaction(**named)))
+        try:
+            yield AwaitedCalls(opened, self._loop)
+        except BaseException as error:
+            self._run(stack.__aexit__(type(error), error, None))
+            raise
+        self._run(stack.aclose())
+
+
+class Awaited(AwaitedCalls):
+    """A graph of the awaiting form, and the loop."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._stack = AsyncExitStack()
+        self._graph = self._run(
+            self._stack.enter_async_context(twinframe.open_async(*given, **named))
+        )
 
     def close(self) -> None:
         """Close the graph and its loop."""

@@ -203,7 +203,9 @@ def build_answer(
     warnings = plan.warnings if position.after is None else ()
     # PERF: all of the cost is computed here, while the rows are in the processor's cache.
     cost = measure_rows(given) + _measure_steps(session, request.limits)
-    return Answer(given, following, cost, warnings, plan.execution.query.columns)
+    query = plan.execution.query
+    columns = query.members if request.form is None else query.columns
+    return Answer(given, following, cost, warnings, columns)
 
 
 def measure_rows(rows: Sequence[bytes]) -> float:

@@ -82,7 +82,8 @@ class QueryPage(NamedTuple):
 
     The cost is 1, plus the work for the page: 1 for each 100 rows returned, each 64 KiB of them,
     each 50,000 steps of the store's engine and each 500 of the evaluator, which all take about a
-    millisecond. It serves to compare queries and is no price. The first page has the warnings.
+    millisecond. It serves to compare queries and is no price. The first page has the warnings and
+    the names of the `columns`: none where each row is a document with members of its own.
     """
 
     rows: tuple[bytes, ...]
@@ -217,7 +218,7 @@ class Queries:
         text: str,
         parameters: Mapping[str, JsonValue],
         page_size: int | None,
-        form: RowForm,
+        form: RowForm | None,
         latest: float,
     ) -> Callable[[GraphSession, Callable[[QueryPage], None]], QueryPage]:
         """Return a function that runs a query in a session of the caller, in its state.

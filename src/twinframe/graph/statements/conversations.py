@@ -37,7 +37,7 @@ class Conversation(Generic[S]):
 
     def __init__(self, deadline: float) -> None:
         """The thread waits for the client until `deadline` of `time.monotonic`."""
-        self._deadline = deadline
+        self.deadline = deadline
         self._loop = asyncio.get_running_loop()
         self._steps: SimpleQueue[tuple[Step[S, Any], asyncio.Future[Any]] | bool] = SimpleQueue()
         self._opened: asyncio.Future[None] = self._loop.create_future()
@@ -70,7 +70,7 @@ class Conversation(Generic[S]):
             del step, function, future, publish  # a thread that waits keeps no rows alive
 
     def _wait(self) -> tuple[Step[S, Any], asyncio.Future[Any]] | bool:
-        left = self._deadline - time.monotonic()
+        left = self.deadline - time.monotonic()
         try:
             return self._steps.get(timeout=max(left, LEAST_WAIT))
         except Empty:

@@ -12,9 +12,10 @@ from pydantic import Field
 from twinframe.errors import InvalidArgument, LimitExceeded, QueryInvalid, QueryTimeout
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.mcp.arguments import Arguments, FullValues, Limit, Parameters, Token
-from twinframe.mcp.budget import Fetched, Taken
+from twinframe.mcp.budget import Fetched
 from twinframe.mcp.corrections import correct_names, find_misplaced, found_nothing
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
+from twinframe.model.rendering import list_members
 from twinframe.model.values import JsonValue
 from twinframe.query.language import detect_language, parse_query
 
@@ -41,10 +42,12 @@ async def query_digital_twins(box: Toolbox, given: QueryDigitalTwins) -> Answer:
     carried = (given.query or given.continuation_token or "") + str(given.parameters or "")
     budget = box.open_budget(given.limit, full=given.full_values, carried=carried)
     warnings: list[QueryWarning] = []
+    columns: list[str] = []
 
     async def fetch(token: str | None, size: int) -> Fetched:
         page = await box.graph.queries.run(given.query, given.parameters, token, size)
         warnings[:] = warnings or page.warnings
+        columns[:] = columns or page.columns
         return Fetched(page.rows, page.continuation_token)
 
     if given.query is None and given.continuation_token is None:
@@ -64,7 +67,7 @@ async def query_digital_twins(box: Toolbox, given: QueryDigitalTwins) -> Answer:
     document: dict[str, JsonValue] = {
         "rows": taken.rows,
         "row_count": len(taken.rows),
-        "columns": list[JsonValue](_find_columns(taken, given)),
+        "columns": list[JsonValue](columns or list_members(taken.rows)),
         "truncated": taken.token is not None,
         "continuation_token": taken.token,
     }
@@ -94,19 +97,6 @@ def add_notes(
     if shortened:
         document["shortened"] = list[JsonValue](shortened)[:_MOST_PATHS]
     return document
-
-
-def _find_columns(taken: Taken, given: QueryDigitalTwins) -> list[str]:
-    columns: dict[str, None] = {}
-    for row in taken.rows:
-        if isinstance(row, dict):
-            columns.update(dict.fromkeys(row))
-    if not taken.rows and given.query is not None:
-        # NOTE: it was accepted before, perhaps with other limits than those of this parsing.
-        with suppress(QueryInvalid, LimitExceeded):
-            parsed = parse_query(given.query, parameters=given.parameters)
-            columns = dict.fromkeys(parsed.query.columns)
-    return list(columns)
 
 
 class ExplainQuery(Arguments):
