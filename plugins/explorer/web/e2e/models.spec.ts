@@ -264,7 +264,8 @@ test.describe("changing models", () => {
 
   test("all models are deleted after their number was typed", async ({ page }) => {
     await open(page, service, "~own/models");
-    await page.getByRole("button", { name: "Delete all" }).click();
+    await page.getByRole("button", { name: "More for all models" }).click();
+    await page.getByRole("menuitem", { name: "Delete all models" }).click();
     const dialog = page.getByRole("alertdialog");
     const act = dialog.getByRole("button", { name: "Delete all" });
     await expect(act).toBeDisabled();
@@ -278,7 +279,7 @@ test("who may only read is offered no change", async ({ page, secured }) => {
   await page.goto(`${secured.service.url}/explorer/~own/models?id=${encodeURIComponent(ROOM)}`);
   await signIn(page, "Rob Reader");
   await expect(detail(page, "Room")).toBeVisible();
-  for (const name of ["Upload", "Decommission", "Delete", "Delete all"]) {
+  for (const name of ["Upload", "Decommission", "Delete", "More for all models"]) {
     await expect(page.getByRole("button", { name, exact: true })).toHaveCount(0);
   }
 });

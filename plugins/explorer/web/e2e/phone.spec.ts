@@ -41,7 +41,7 @@ test("on a phone the models stay as wide as the screen, and all that is done wit
     for (let frame = 0; frame < 60; frame++) await new Promise(requestAnimationFrame);
   });
   expect(await widthOf()).toBeLessThanOrEqual(390);
-  const names = ["Upload", "Delete all", "Decommission", "Delete", "New twin"];
+  const names = ["Upload", "More for all models", "Decommission", "Delete", "New twin"];
   for (const what of [
     ...names.map((name) => page.getByRole("main").getByRole("button", { name, exact: true })),
     page.getByRole("link", { name: /^Query its twins/ }),

@@ -12,7 +12,7 @@ test("the explorer opens at the overview, without an error and within its conten
   await expect(page).toHaveURL(`${demo.url}/explorer/~own/overview`);
   const start = page.getByRole("link", { name: "Overview", exact: true });
   await expect(start).toHaveAttribute("aria-current", "page");
-  await page.getByRole("link", { name: "Models" }).click();
+  await page.getByRole("link", { name: "Models", exact: true }).click();
   await expect(page).toHaveURL(`${demo.url}/explorer/~own/models`);
   await expect(page).toHaveTitle(/^Models/);
   expect(problems).toEqual([]);

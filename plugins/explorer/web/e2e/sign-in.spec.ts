@@ -235,6 +235,16 @@ test("a pasted token is tried before it is taken", async ({ page, secured }) => 
   await page.getByRole("button", { name: "Use this token" }).click();
   await expect(page.getByRole("button", { name: "Signed in as Rob Reader" })).toBeVisible();
   await expect(page).toHaveURL(`${service.url}/explorer/~own/models`);
+  // A reload of the tab does not ask again; another tab does, and so does signing out.
+  await page.reload();
+  await expect(page.getByRole("button", { name: "Signed in as Rob Reader" })).toBeVisible();
+  const other = await page.context().newPage();
+  await other.goto(`${service.url}/explorer/~own/models`);
+  await expect(other.getByLabel("Access token")).toBeVisible();
+  await page.getByRole("button", { name: "Signed in as Rob Reader" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await expect(page.getByLabel("Access token")).toBeVisible();
+  expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain("eyJ");
 });
 
 test("who signs out is out at the authority too", async ({ page, secured }) => {

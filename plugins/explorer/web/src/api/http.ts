@@ -1,3 +1,4 @@
+import { hearSilence } from "../app/outage";
 import { ApiError, readError } from "./errors";
 import { parseJson, renderJson } from "./json";
 
@@ -46,14 +47,18 @@ export class Http {
       headers.set("Content-Type", "application/json");
     }
     try {
-      return await fetch(this.root + path, {
+      const answer = await fetch(this.root + path, {
         method: call.method ?? "GET",
         headers,
         body: body ?? null,
         signal: call.signal ?? null,
       });
+      // What stands in between has found nobody.
+      if (answer.status === 502 || answer.status === 504) hearSilence();
+      return answer;
     } catch (error) {
       if (call.signal?.aborted) throw error;
+      hearSilence();
       throw new ApiError(0, "NoAnswer", "The service does not answer. Is it running?");
     }
   }

@@ -5,6 +5,7 @@ import { SignInGate } from "../session/SignInGate";
 import { loadConfiguration } from "../session/configuration";
 import { Boundary } from "./Boundary";
 import { NoticeRegion } from "./NoticeRegion";
+import { OutageBanner } from "./OutageBanner";
 import { Routes } from "./Routes";
 import { Waiting } from "./Waiting";
 import { ROUTES_BASE } from "./addresses";
@@ -15,6 +16,7 @@ import { Failure } from "./Failure";
 export function App() {
   return (
     <QueryClientProvider client={queryClient}>
+      <OutageBanner />
       <Router base={ROUTES_BASE}>
         <Boundary name="The explorer">
           <Configured />

@@ -1,5 +1,5 @@
-import { PanelRightClose, PanelRightOpen, X } from "lucide-react";
-import { lazy, Suspense, useEffect, type KeyboardEvent } from "react";
+import { PanelLeftClose, PanelRightClose, PanelRightOpen, X } from "lucide-react";
+import { Suspense, useEffect, type KeyboardEvent } from "react";
 import { createPortal } from "react-dom";
 import { Button } from "react-aria-components";
 import { Group, Panel, Separator, useDefaultLayout } from "react-resizable-panels";
@@ -11,17 +11,20 @@ import { LiveConnection } from "../live/LiveConnection";
 import { useSession } from "../session/session";
 import { Boundary } from "./Boundary";
 import { routeOf } from "./addresses";
+import { Keys } from "./Keys";
+import { latePart } from "./parts";
 import { Rail } from "./Rail";
 import { Waiting } from "./Waiting";
 import "./frame.css";
 import { useIsNarrow } from "./media";
-import { usePreferences } from "./preferences";
+import { useLocationsOpen, usePreferences } from "./preferences";
 import { useSelection, type Selected } from "./selection";
 import { useSelectionAddress } from "./selectionAddress";
 import { closeSheet, useMovable, useSheet, useSheetFocus } from "./sheet";
 import type { View } from "./views";
 
-const Inspector = lazy(() => import("../inspector/Inspector"));
+const Inspector = latePart(() => import("../inspector/Inspector"));
+const LocationTree = latePart(() => import("../locations/LocationTree"));
 
 /**
  * Navigation at the left, the view, what is selected at the right; stacked where it is narrow, with
@@ -43,17 +46,19 @@ export function Frame({ view }: { view: View }) {
   }, [selected]);
   const panel = !narrow && view.inspected && inspectorOpen;
   const sheet = narrow && (selected !== null || finding);
+  const locating = useSheet((state) => state.locating) && narrow && !sheet;
   const [place, host] = useMovable("frame-place");
   const content = useSheetFocus(sheet);
   return (
     <>
       {/* What is below a sheet is out of reach, as below any dialog. */}
-      <div className="frame" inert={sheet}>
+      <div className="frame" inert={sheet || locating}>
         <a className="frame-skip" href="#view" onClick={skipToView}>
           Skip to the view
         </a>
         <LiveConnection />
         <DraftGuard />
+        <Keys view={view} narrow={narrow} />
         <Rail current={view} />
         <Forms />
         <Panels view={view} host={panel ? host : null} />
@@ -70,6 +75,7 @@ export function Frame({ view }: { view: View }) {
           />
         </>
       )}
+      {locating && <LocationSheet />}
       {(panel || sheet) &&
         createPortal(
           <div ref={content} className="frame-inspector" tabIndex={-1} {...(sheet && SHEET_KEYS)}>
@@ -83,6 +89,47 @@ export function Frame({ view }: { view: View }) {
           place,
         )}
     </>
+  );
+}
+
+/** On a phone the locations are a sheet, which gives way to what is chosen there. */
+function LocationSheet() {
+  const close = (): void => useSheet.setState({ locating: false });
+  const content = useSheetFocus(true);
+  return (
+    <>
+      <div className="sheet-ground" aria-hidden onClick={close} />
+      <div
+        ref={content}
+        className="sheet"
+        role="dialog"
+        aria-modal
+        aria-label="Where things are"
+        tabIndex={-1}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") close();
+        }}
+      >
+        <Button
+          className="button button-quiet button-icon frame-close"
+          aria-label="Close"
+          onPress={close}
+        >
+          <X size={16} aria-hidden />
+        </Button>
+        <Locations onChoose={close} />
+      </div>
+    </>
+  );
+}
+
+function Locations({ onChoose }: { onChoose?: () => void }) {
+  return (
+    <Boundary name="The tree of locations">
+      <Suspense fallback={<Waiting />}>
+        <LocationTree {...(onChoose === undefined ? {} : { onChoose })} />
+      </Suspense>
+    </Boundary>
   );
 }
 
@@ -109,9 +156,14 @@ interface PanelsProps {
 /** The view, and beside it a panel whose width is set by mouse or arrow keys. */
 function Panels({ view, host }: PanelsProps) {
   const narrow = useIsNarrow();
+  const locations = useLocationsOpen() && view.inspected && !narrow;
   const layout = useDefaultLayout({
     id: "twinframe-explorer-frame",
-    panelIds: host === null ? ["view-panel"] : ["view-panel", "inspector-panel"],
+    panelIds: [
+      ...(locations ? ["locations-panel"] : []),
+      "view-panel",
+      ...(host === null ? [] : ["inspector-panel"]),
+    ],
     storage: localStorage,
   });
   return (
@@ -120,6 +172,28 @@ function Panels({ view, host }: PanelsProps) {
       {...(layout.defaultLayout === undefined ? {} : { defaultLayout: layout.defaultLayout })}
       onLayoutChanged={layout.onLayoutChanged}
     >
+      {locations && (
+        <>
+          <Panel
+            id="locations-panel"
+            minSize={180}
+            maxSize="40"
+            defaultSize={250}
+            groupResizeBehavior="preserve-pixel-size"
+            className="frame-panel"
+          >
+            <Button
+              className="button button-quiet button-icon frame-close"
+              aria-label="Hide the locations"
+              onPress={() => usePreferences.getState().setLocationsOpen(false)}
+            >
+              <PanelLeftClose size={16} aria-hidden />
+            </Button>
+            <Locations />
+          </Panel>
+          <Separator className="frame-separator" aria-label="Width of the locations" />
+        </>
+      )}
       <Panel id="view-panel" minSize={narrow ? 0 : 320} className="frame-panel">
         <main className="frame-view" id="view" tabIndex={-1} aria-label={view.name}>
           <Boundary key={view.path} name={`The view ${view.name}`}>

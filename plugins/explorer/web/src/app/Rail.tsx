@@ -1,4 +1,4 @@
-import { CircleUser, Contrast } from "lucide-react";
+import { CircleUser, Contrast, ListTree } from "lucide-react";
 import {
   Button,
   Header,
@@ -9,12 +9,15 @@ import {
   MenuTrigger,
   Popover,
 } from "react-aria-components";
+import { useLocation } from "wouter";
 
 import { GraphChooser } from "../session/GraphChooser";
 import { LiveSign } from "../live/LiveSign";
 import { useSession } from "../session/session";
 import { routeOf } from "./addresses";
-import { usePreferences, type Theme } from "./preferences";
+import { useIsNarrow } from "./media";
+import { useLocationsOpen, usePreferences, type Theme } from "./preferences";
+import { useSheet } from "./sheet";
 import { viewsOf, type View } from "./views";
 
 /** The navigation: which graph, which view, how it looks, who one is. */
@@ -37,11 +40,31 @@ export function Rail({ current }: { current: View }) {
         ))}
       </nav>
       <div className="rail-end">
+        {session.may("query/read") && <LocationsButton view={current} />}
         <LiveSign />
         <ThemeMenu />
         {session.user !== null && <UserMenu />}
       </div>
     </header>
+  );
+}
+
+/** Shows the tree of locations beside the view, or puts it away. */
+function LocationsButton({ view }: { view: View }) {
+  const { graphId } = useSession();
+  const [, navigate] = useLocation();
+  const narrow = useIsNarrow();
+  const isOpen = useLocationsOpen() && view.inspected && !narrow;
+  const toggle = (): void => {
+    if (!view.inspected) navigate(routeOf(graphId, "query"));
+    if (narrow) useSheet.setState({ locating: true });
+    else usePreferences.getState().setLocationsOpen(!isOpen);
+  };
+  return (
+    <Button className="rail-item" aria-expanded={isOpen} onPress={toggle}>
+      <ListTree size={20} aria-hidden />
+      <span className="rail-label">Locations</span>
+    </Button>
   );
 }
 

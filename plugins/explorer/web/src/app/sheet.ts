@@ -3,8 +3,14 @@ import { create } from "zustand";
 
 import { useSelection } from "./selection";
 
-/** Whether the inspector is up on a phone with nothing selected, so that a twin can be found. */
-export const useSheet = create<{ finding: boolean }>(() => ({ finding: false }));
+/**
+ * Which sheet is up on a phone with nothing selected: the inspector, so that a twin can be found,
+ * or the locations.
+ */
+export const useSheet = create<{ finding: boolean; locating: boolean }>(() => ({
+  finding: false,
+  locating: false,
+}));
 
 export function openFinder(): void {
   useSheet.setState({ finding: true });
@@ -12,7 +18,7 @@ export function openFinder(): void {
 
 /** On a phone what is selected and the sheet that shows it are one: they go together. */
 export function closeSheet(): void {
-  useSheet.setState({ finding: false });
+  useSheet.setState({ finding: false, locating: false });
   useSelection.getState().select(null);
 }
 

@@ -1,6 +1,7 @@
 import { Boxes, House, Settings2, Terminal } from "lucide-react";
 import { lazy, useState, type ComponentType } from "react";
 
+import { getPart } from "./parts";
 import type { Session } from "../session/session";
 
 type Loaded = { default: ComponentType };
@@ -37,7 +38,7 @@ export const VIEWS: View[] = [
 function chunk(get: () => Promise<Loaded>): Pick<View, "load" | "component"> {
   let loaded: ComponentType | null = null;
   const load = async (): Promise<Loaded> => {
-    const found = await get();
+    const found = await getPart(get);
     loaded = found.default;
     return found;
   };

@@ -1,4 +1,11 @@
-import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+} from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 
 import type { Json, JsonObject } from "../api/types";
@@ -9,9 +16,19 @@ import { EditingContext, type Editing } from "./editing";
 import { JsonTab } from "./JsonTab";
 import { SaveBar } from "./SaveBar";
 import { readFindings, useSave, type Access } from "./useSave";
+import { useInspectorTab } from "./tab";
 import { useUnread } from "./useUnread";
 
 const NO_TEXTS: Editing["texts"] = new Map();
+
+/** Enter alone saves where it does nothing else: in a field of one line, or a text of one. */
+function savesByEnter(event: KeyboardEvent): boolean {
+  const { target } = event;
+  if (event.key !== "Enter" || event.shiftKey || event.altKey || event.defaultPrevented)
+    return false;
+  if (target instanceof HTMLInputElement) return target.role !== "combobox";
+  return target instanceof HTMLTextAreaElement && !target.value.includes("\n");
+}
 
 interface Props {
   document: JsonObject;
@@ -66,6 +83,8 @@ export function Editor({ document, access, readOnly, lit, label, children, tabs 
     };
   }, [kept, document, readOnly, error, lit, key, replace, setUnread]);
 
+  const { tab } = useInspectorTab();
+  const shown = ["json", ...tabs.map((one) => one.id)].includes(tab) ? tab : "properties";
   const blocked = unread + (kept?.texts.size ?? 0);
   const run = async (): Promise<void> => {
     if (blocked > 0 || busy) return;
@@ -77,12 +96,17 @@ export function Editor({ document, access, readOnly, lit, label, children, tabs 
       <div
         className="inspector-editor"
         onKeyDown={(event) => {
-          if (!(event.ctrlKey || event.metaKey) || !["Enter", "s"].includes(event.key)) return;
+          const isCommand = event.ctrlKey || event.metaKey;
+          if (!(isCommand ? ["Enter", "s"].includes(event.key) : savesByEnter(event))) return;
           event.preventDefault();
           if (kept !== undefined) void run();
         }}
       >
-        <Tabs className="react-aria-Tabs inspector-tabs">
+        <Tabs
+          className="react-aria-Tabs inspector-tabs"
+          selectedKey={shown}
+          onSelectionChange={(key) => useInspectorTab.setState({ tab: String(key) })}
+        >
           <TabList
             aria-label={`Views of ${label}`}
             className="react-aria-TabList inspector-tablist"

@@ -1,10 +1,13 @@
-import { lazy, Suspense, useEffect } from "react";
+import { Suspense, useEffect } from "react";
 
+import { latePart } from "../app/parts";
 import { closeForm, useForms } from "./forms";
 
 // PERF: the forms come with the inspector, which has the same fields: no view waits for them.
-const NewTwin = lazy(() => import("./Inspector").then((loaded) => ({ default: loaded.NewTwin })));
-const CreateRelationship = lazy(() =>
+const NewTwin = latePart(() =>
+  import("./Inspector").then((loaded) => ({ default: loaded.NewTwin })),
+);
+const CreateRelationship = latePart(() =>
   import("./Inspector").then((loaded) => ({ default: loaded.CreateRelationship })),
 );
 

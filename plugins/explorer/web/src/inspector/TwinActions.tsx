@@ -5,6 +5,8 @@ import { useLocation } from "wouter";
 
 import type { Twin } from "../api/types";
 import { routeOf } from "../app/addresses";
+import { useIsNarrow } from "../app/media";
+import { closeSheet } from "../app/sheet";
 import { expand } from "../picture/actions";
 import { pictureRows } from "../picture/fill";
 import { usePicture } from "../picture/store";
@@ -16,6 +18,7 @@ import { DeleteTwin } from "./DeleteTwin";
 export function TwinActions({ twin }: { twin: Twin }) {
   const { graph, graphId, may } = useSession();
   const [, navigate] = useLocation();
+  const narrow = useIsNarrow();
   const [deleting, setDeleting] = useState(false);
   const show = async (): Promise<void> => {
     const { rows, set } = useResults.getState();
@@ -26,6 +29,8 @@ export function TwinActions({ twin }: { twin: Twin }) {
     const { add, choose } = usePicture.getState();
     add([twin], []);
     choose([twin.$dtId]);
+    // On a phone the sheet would stand over the graph.
+    if (narrow) closeSheet();
     await expand(graph, twin.$dtId);
   };
   return (

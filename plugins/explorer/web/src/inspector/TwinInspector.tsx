@@ -9,6 +9,8 @@ import { ModelLink } from "../models/Contents";
 import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
 import { showText } from "../app/showText";
+import { Breadcrumbs } from "../locations/Breadcrumbs";
+import { labelOf } from "../picture/model";
 import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
 import { LostDraft } from "./LostDraft";
@@ -81,15 +83,22 @@ export function TwinInspector({ id }: { id: string }) {
 function TwinHeader({ twin }: { twin: Twin }) {
   const { index } = useModels();
   const changed = twin.$metadata["$lastUpdateTime"];
+  const name = labelOf(twin.$dtId, twin);
   return (
     <header className="inspector-header">
-      <h2 title={twin.$dtId}>{showText(twin.$dtId)}</h2>
+      <Breadcrumbs id={twin.$dtId} />
+      <h2 title={twin.$dtId}>
+        {name !== twin.$dtId && <>{showText(name)} </>}
+        <span className={name === twin.$dtId ? undefined : "inspector-second"}>
+          {showText(twin.$dtId)}
+        </span>
+      </h2>
       <p className="inspector-facts">
         <ModelLink id={twin.$metadata.$model} index={index} />
         {typeof changed === "string" && <Moment title="Last change" value={changed} />}
-        <code className="inspector-etag" title={`etag ${twin.$etag}`}>
-          {twin.$etag.replace(/^W\/"|"$/g, "").slice(0, 8)}
-        </code>
+        <span className="inspector-etag" title={`ETag ${twin.$etag}`}>
+          ETag <code>{twin.$etag.replace(/^W\/"|"$/g, "").slice(0, 8)}</code>
+        </span>
       </p>
       <TwinActions twin={twin} />
     </header>

@@ -63,6 +63,7 @@ export function LiveConnection() {
         counted = Date.now();
         uncounted = false;
         void client.invalidateQueries({ queryKey: ["counts", graphId] });
+        void client.invalidateQueries({ queryKey: ["locations", graphId] });
       }
       if (lot.length === 0) return;
       takeChanges(lot);
@@ -96,7 +97,7 @@ export function LiveConnection() {
 }
 
 function changesCounts(change: Change): boolean {
-  return (change.kind === "twin" && change.verb !== "update") || change.kind === "model";
+  return change.kind === "model" || (change.kind !== "telemetry" && change.verb !== "update");
 }
 
 /** What was read of what has changed is old. */

@@ -131,14 +131,23 @@ async function* readEvents(answer: Response, watch: Watch): AsyncGenerator<Serve
   }
 }
 
+const pausing = new Set<() => void>();
+
+/** Have streams that wait connect now. */
+export function wakeStreams(): void {
+  for (const done of [...pausing]) done();
+}
+
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
+      pausing.delete(done);
       clearTimeout(timer);
       signal.removeEventListener("abort", done);
       resolve();
     };
     const timer = setTimeout(done, milliseconds);
     signal.addEventListener("abort", done);
+    pausing.add(done);
   });
 }

@@ -82,14 +82,18 @@ export function useWay(id: string | null): readonly Located[] {
 
 const NOWHERE: readonly Located[] = [];
 
-/** What nothing contains; null while unknown, and where nothing contains anything. */
-export function useTop(counts: Counts | null): Level | null {
+/** What nothing contains; null while it is read. */
+export function useTop(counts: Counts | null): {
+  top: Level | null;
+  error: Error | null;
+  refetch: () => void;
+} {
   const { graph, graphId, may } = useSession();
   const { containment } = useContainment();
-  const { data } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["locations", graphId, "top", containment],
     queryFn: ({ signal }) => readTop(graph, containment, counts, signal),
     enabled: counts !== null && containment.length > 0 && may("query/read"),
   });
-  return data === undefined || data.rows.length === 0 ? null : data;
+  return { top: data ?? null, error, refetch: () => void refetch() };
 }

@@ -1,4 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
+import { Ellipsis } from "lucide-react";
 import { useState } from "react";
 import {
   Button,
@@ -6,8 +7,12 @@ import {
   Heading,
   Input,
   Label,
+  Menu,
+  MenuItem,
+  MenuTrigger,
   Modal,
   ModalOverlay,
+  Popover,
   TextField,
 } from "react-aria-components";
 
@@ -155,9 +160,19 @@ export function DeleteAll({ count }: { count: number }) {
   if (!may("models/delete") || count === 0) return null;
   return (
     <>
-      <Button className="button button-quiet button-danger" onPress={() => setAsked(true)}>
-        Delete all
-      </Button>
+      <MenuTrigger>
+        <Button
+          className="button button-quiet button-icon button-small"
+          aria-label="More for all models"
+        >
+          <Ellipsis size={16} aria-hidden />
+        </Button>
+        <Popover placement="top end">
+          <Menu aria-label="For all models" onAction={() => setAsked(true)}>
+            <MenuItem>Delete all models…</MenuItem>
+          </Menu>
+        </Popover>
+      </MenuTrigger>
       {asked && (
         <Confirm
           title={`Delete all ${count} models?`}

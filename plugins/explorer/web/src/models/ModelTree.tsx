@@ -12,6 +12,7 @@ import {
 } from "react-aria-components";
 
 import { showText } from "../app/showText";
+import { ModelIcon } from "../picture/icons";
 import type { Counts } from "./counts";
 import type { ModelIndex } from "./index";
 import { withAncestors } from "./search";
@@ -108,7 +109,9 @@ export function ModelTree({ index, counts, found, current, onChoose }: Props) {
                     ) : (
                       <span className="models-chevron" />
                     )}
-                    <span className="models-dot" style={{ background: index.color(node.id) }} />
+                    <span className="models-icon" style={{ color: index.color(node.id) }}>
+                      <ModelIcon name={index.icon(node.id)} />
+                    </span>
                     <span
                       className={
                         found === null || found.has(node.id) ? "models-name" : "models-name muted"

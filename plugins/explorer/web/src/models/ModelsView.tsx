@@ -1,5 +1,5 @@
 import { Upload } from "lucide-react";
-import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
+import { Suspense, useMemo, useState, type ReactNode } from "react";
 import {
   Button,
   DropZone,
@@ -11,6 +11,7 @@ import {
   type DropItem,
 } from "react-aria-components";
 
+import { latePart } from "../app/parts";
 import { Failure } from "../app/Failure";
 import { useNotices } from "../app/notices";
 import { useParameters } from "../app/search";
@@ -29,7 +30,7 @@ import { UploadModels } from "./UploadModels";
 import { useModels } from "./useModels";
 
 // PERF: what draws is large, and only here and for results.
-const ModelGraph = lazy(() => import("./graph/ModelGraph"));
+const ModelGraph = latePart(() => import("./graph/ModelGraph"));
 
 /** The models of the graph: by inheritance at the left, one of them whole at the right. */
 export default function ModelsView() {

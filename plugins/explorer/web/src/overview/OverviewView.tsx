@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { CircleCheck, TriangleAlert } from "lucide-react";
-import { lazy, Suspense, useMemo, type ReactNode } from "react";
+import { Suspense, useMemo, type ReactNode } from "react";
 import { Link } from "react-aria-components";
 
+import { latePart } from "../app/parts";
 import { routeOf } from "../app/addresses";
 import { Failure } from "../app/Failure";
 import { showText } from "../app/showText";
@@ -27,7 +28,7 @@ import { RecentChanges } from "./RecentChanges";
 import { TopLevels } from "./TopLevels";
 
 // PERF: with the dialog of uploads, which only an empty graph needs here.
-const EmptyGraph = lazy(() => import("./EmptyGraph"));
+const EmptyGraph = latePart(() => import("./EmptyGraph"));
 
 /** So many models have a bar. */
 const MOST_BARS = 10;
@@ -37,7 +38,7 @@ export default function OverviewView() {
   const { graphName, configuration, may } = useSession();
   const { index, isLoading, error } = useModels();
   const counts = useCounts(index);
-  const top = useTop(counts);
+  const { top } = useTop(counts);
   if (isLoading) return <Waiting label="Loading the graph" />;
   if (error !== null) return <Failure title="The models cannot be read" error={error} />;
   const isEmpty = may("models/read") && index.interfaces.size === 0 && counts?.total === 0;

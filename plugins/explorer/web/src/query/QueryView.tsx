@@ -1,5 +1,7 @@
-import { lazy, Suspense, useEffect, useMemo } from "react";
+import { Suspense, useEffect, useMemo } from "react";
 
+import { latePart } from "../app/parts";
+import { isWriting } from "../app/Keys";
 import { useModels } from "../models/useModels";
 import { ResultsPanel } from "../results/ResultsPanel";
 import { useResults } from "../results/store";
@@ -23,7 +25,7 @@ import { usePending } from "./run";
 import { useRun } from "./useRun";
 
 // PERF: with the frame of its form; most who look at a graph write nothing.
-const StatementDialog = lazy(() => import("./StatementDialog"));
+const StatementDialog = latePart(() => import("./StatementDialog"));
 
 /** Ask the graph: the editor, what goes with it, and the results below. */
 export default function QueryView() {
@@ -115,11 +117,8 @@ function hearOtherTabs(): () => void {
 /** `/` leads to the editor from anywhere where it is not written. */
 function focusOnSlash(): () => void {
   const hear = (event: KeyboardEvent): void => {
-    const target = event.composedPath()[0];
-    const writes =
-      target instanceof HTMLElement &&
-      (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || writes) return;
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isWriting(event)) return;
     const host = document.querySelector(".query-editor");
     const content = host?.shadowRoot?.querySelector<HTMLElement>(".cm-content");
     if (content === null || content === undefined) return;

@@ -1,6 +1,7 @@
-import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
+import { Suspense, useMemo, useState, type ReactNode } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 
+import { latePart } from "../app/parts";
 import type { JsonObject, QueryWarning } from "../api/types";
 import { Boundary } from "../app/Boundary";
 import { Waiting } from "../app/Waiting";
@@ -18,8 +19,8 @@ import { useResults, type ResultView } from "./store";
 import { useNewest } from "./useNewest";
 
 // PERF: each is loaded when it is looked at for the first time.
-const PictureView = lazy(() => import("../picture/PictureView"));
-const PlanView = lazy(() => import("./explain/PlanView"));
+const PictureView = latePart(() => import("../picture/PictureView"));
+const PlanView = latePart(() => import("./explain/PlanView"));
 
 interface Props {
   /** What stands in the editor, to which a warning's suggestion applies. */

@@ -160,7 +160,13 @@ function Link({ to, children }: { to: Selected; children: string }) {
       tabIndex={-1}
       {...(to.kind === "twin" ? { "data-twin": to.id } : {})}
     >
-      {showText(children)}
+      {to.kind === "model" ? (
+        <span className="results-model">
+          <bdi>{showText(children)}</bdi>
+        </span>
+      ) : (
+        showText(children)
+      )}
     </button>
   );
 }

@@ -37,7 +37,7 @@ export function PasteToken({ configuration }: { configuration: Configuration }) 
       >
         <Label>Access token</Label>
         <Input placeholder="eyJ…" spellCheck="false" />
-        <Text slot="description">It is kept in memory until this page is closed or reloaded.</Text>
+        <Text slot="description">It is kept in this tab until the tab is closed.</Text>
         <FieldError>{problem}</FieldError>
       </TextField>
       <Button className="button" type="submit" isPending={busy} isDisabled={text.trim() === ""}>

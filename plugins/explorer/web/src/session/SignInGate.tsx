@@ -8,7 +8,7 @@ import { Waiting } from "../app/Waiting";
 import { SignIn } from "./SignIn";
 import { SignInAgain } from "./SignInAgain";
 import { SignOutQuestion } from "./SignOutQuestion";
-import { useCredentials } from "./credentials";
+import { restorePasted, useCredentials } from "./credentials";
 import { finishSignIn, leaveToSignIn, RETURN_ROUTE, wasSignedIn } from "./flow";
 import "./session.css";
 
@@ -21,6 +21,8 @@ interface Props {
 export function SignInGate({ configuration, children }: Props) {
   const phase = useCredentials((state) => state.phase);
   const [path] = useLocation();
+  // Before anything is drawn, or the sign-in would flash up.
+  useState(() => restorePasted());
   if (!configuration.authentication) return children;
   if (path === RETURN_ROUTE) return <Returning configuration={configuration} />;
   if (phase === "out") {
