@@ -18,6 +18,7 @@ from types import FrameType
 import click
 
 from twinframe.cli.console import config_option
+from twinframe.cli.token import request_token
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.installation import load_installation
 from twinframe.service.preflight import check_bind, find_url
@@ -127,13 +128,32 @@ def _issuing(settings: Settings, config: Path | None) -> Iterator[Access]:
 def _tell_access(access: Access, url: str) -> None:
     if not access.tour:
         return
-    click.echo("Callers need a token. In another shell, as long as this demo runs:")
-    for name, value in access.tour.items():
-        if name != "TWINFRAME_TOKEN_ENDPOINT":
-            click.echo(f"  export {name}={value}")
-    click.echo(
-        f'  curl -H "Authorization: Bearer $(twinframe token --endpoint '
-        f'{access.tour["TWINFRAME_TOKEN_ENDPOINT"]})" {url}/models'
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": access.tour["TWINFRAME_CLIENT_ID"],
+        "client_secret": access.tour["TWINFRAME_CLIENT_SECRET"],
+    }
+    answer = request_token(access.tour["TWINFRAME_TOKEN_ENDPOINT"], form)
+    click.echo(render_access(access, url, answer))
+
+
+def render_access(access: Access, url: str, answer: Mapping[str, object]) -> str:
+    """Render a token to paste into the explorer, from `answer` of the token endpoint, and how to
+    get others.
+    """
+    seconds = answer.get("expires_in")
+    lasting = f", for {seconds // 60} minutes" if isinstance(seconds, int) else ""
+    names = [name for name in access.tour if name != "TWINFRAME_TOKEN_ENDPOINT"]
+    endpoint = access.tour["TWINFRAME_TOKEN_ENDPOINT"]
+    bearer = f"Authorization: Bearer $(twinframe token --endpoint {endpoint})"
+    return "\n".join(
+        [
+            f"Callers need a token. Paste this one where the explorer asks for it{lasting}:",
+            f"\n{answer['access_token']}\n",
+            "To get others in another shell, as long as this demo runs:",
+            *(f"  export {name}={access.tour[name]}" for name in names),
+            f'  curl -H "{bearer}" {url}/models',
+        ]
     )
 
 

@@ -1,6 +1,6 @@
-import { hearSilence } from "../app/outage";
 import { ApiError, readError } from "./errors";
 import { parseJson, renderJson } from "./json";
+import { reportSilence } from "./silence";
 
 export interface Call {
   method?: string;
@@ -54,11 +54,11 @@ export class Http {
         signal: call.signal ?? null,
       });
       // What stands in between has found nobody.
-      if (answer.status === 502 || answer.status === 504) hearSilence();
+      if (answer.status === 502 || answer.status === 504) reportSilence();
       return answer;
     } catch (error) {
       if (call.signal?.aborted) throw error;
-      hearSilence();
+      reportSilence();
       throw new ApiError(0, "NoAnswer", "The service does not answer. Is it running?");
     }
   }

@@ -106,8 +106,10 @@ function LocationSheet() {
         aria-modal
         aria-label="Where things are"
         tabIndex={-1}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") close();
+        {...{
+          onKeyDown: (event: KeyboardEvent): void => {
+            if (event.key === "Escape") close();
+          },
         }}
       >
         <Button

@@ -11,6 +11,7 @@ import {
 } from "react-aria-components";
 import { useLocation } from "wouter";
 
+import { MadeList } from "../inspector/MadeList";
 import { GraphChooser } from "../session/GraphChooser";
 import { LiveSign } from "../live/LiveSign";
 import { useSession } from "../session/session";
@@ -41,6 +42,7 @@ export function Rail({ current }: { current: View }) {
       </nav>
       <div className="rail-end">
         {session.may("query/read") && <LocationsButton view={current} />}
+        <MadeList />
         <LiveSign />
         <ThemeMenu />
         {session.user !== null && <UserMenu />}

@@ -1,5 +1,6 @@
 import { create } from "zustand";
 
+import { onSilence } from "../api/silence";
 import { besidePage } from "./addresses";
 
 /** Whether the service of this page gives no answer. */
@@ -31,7 +32,7 @@ export async function isAnswering(): Promise<boolean> {
 }
 
 /** A call had no answer: if the service gives none at all, it is an outage until it does. */
-export function hearSilence(): void {
+function hearSilence(): void {
   if (isWatching) return;
   isWatching = true;
   void watch();
@@ -73,4 +74,5 @@ function pause(milliseconds: number): Promise<void> {
   });
 }
 
-globalThis.window?.addEventListener("online", tryNow);
+onSilence(hearSilence);
+window.addEventListener("online", tryNow);

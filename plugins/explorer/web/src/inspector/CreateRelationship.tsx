@@ -14,6 +14,7 @@ import { usePicture } from "../picture/store";
 import { useSession } from "../session/session";
 import { EditingContext } from "./editing";
 import { FormFrame } from "./FormFrame";
+import { recordMade } from "./made";
 import { Properties } from "./Properties";
 import { TwinSearch } from "./TwinSearch";
 import { useForm } from "./useForm";
@@ -66,7 +67,13 @@ export function CreateRelationship({ sourceId, targetId, onClose }: Props) {
     ]) {
       void client.invalidateQueries({ queryKey: [kind, graphId, twin] });
     }
-    say(`${name} leads from ${sourceId} to ${target} now.`);
+    const undo = recordMade({
+      graphId,
+      text: `${name} from ${sourceId} to ${target} created`,
+      of: { kind: "relationship", sourceId, id },
+      undo: () => graph.deleteRelationship(sourceId, id, made.$etag),
+    });
+    say(`${name} leads from ${sourceId} to ${target} now.`, undo);
     select({ kind: "relationship", sourceId, id });
   };
   return (

@@ -9,7 +9,9 @@ import { useSelection } from "../app/selection";
 import { showText } from "../app/showText";
 import { Confirm } from "../models/ModelActions";
 import { useSession } from "../session/session";
+import { editable } from "./document";
 import { draftKey, useDrafts } from "./drafts";
+import { recordMade } from "./made";
 
 /** Deletes a relationship as it was read, once that is confirmed. */
 export function DeleteRelationship({ relationship }: { relationship: Relationship }) {
@@ -33,7 +35,15 @@ export function DeleteRelationship({ relationship }: { relationship: Relationshi
     client.removeQueries({ queryKey });
     void client.invalidateQueries({ queryKey: ["relationships", graphId, sourceId] });
     void client.invalidateQueries({ queryKey: ["incoming", graphId, targetId] });
-    say(`${id} is deleted.`);
+    const { $relationshipName } = relationship;
+    const document = { ...editable(relationship), $relationshipName, $targetId: targetId };
+    const undo = recordMade({
+      graphId,
+      text: `${$relationshipName} from ${sourceId} to ${targetId} deleted`,
+      of: { kind: "twin", id: sourceId },
+      undo: async () => void (await graph.createRelationship(sourceId, id, document)),
+    });
+    say(`${id} is deleted.`, undo);
   };
   return (
     <div className="inspector-header-actions">
@@ -43,7 +53,9 @@ export function DeleteRelationship({ relationship }: { relationship: Relationshi
       {asking && (
         <Confirm
           title={showText(`Delete ${id}?`)}
-          text={showText(`${sourceId} and ${targetId} stay. This cannot be taken back.`)}
+          text={showText(
+            `${sourceId} and ${targetId} stay. The list of changes can undo it while this page is open.`,
+          )}
           verb="Delete"
           act={remove}
           onClose={() => setAsking(false)}

@@ -11,6 +11,7 @@ import { useSession } from "../session/session";
 import { showText } from "../app/showText";
 import { buildDeletion, MOST_ATTACHED, readAttached, type Attached } from "./deletion";
 import { draftKey, useDrafts } from "./drafts";
+import { copyContents, recordMade } from "./made";
 import { FormFrame } from "./FormFrame";
 
 /** Deletes a twin with all that leads from it and to it, which is shown first. */
@@ -52,7 +53,22 @@ export function DeleteTwin({ twin, onClose }: { twin: Twin; onClose(): void }) {
       void client.invalidateQueries({ queryKey: [kind, graphId] });
     }
     client.removeQueries({ queryKey: ["twin", graphId, id] });
-    say(attached.length === 0 ? `${id} is deleted.` : `${id} and ${count(attached)} are deleted.`);
+    const undo = recordMade({
+      graphId,
+      text: attached.length === 0 ? `${id} deleted` : `${id} and ${count(attached)} deleted`,
+      of: { kind: "twin", id },
+      undo:
+        attached.length > 0
+          ? null
+          : async () => {
+              const { $model } = twin.$metadata;
+              await graph.createTwin(id, { ...copyContents(twin), $metadata: { $model } });
+            },
+    });
+    say(
+      attached.length === 0 ? `${id} is deleted.` : `${id} and ${count(attached)} are deleted.`,
+      undo,
+    );
   };
   return (
     <FormFrame
@@ -72,7 +88,10 @@ export function DeleteTwin({ twin, onClose }: { twin: Twin; onClose(): void }) {
       {error !== null && <Failure title="What goes with it cannot be read" error={error} />}
       {data === undefined && error === null && <Waiting label="Reading what goes with it" />}
       {data !== undefined && attached.length === 0 && (
-        <p>No relationship leads from it or to it. This cannot be taken back.</p>
+        <p>
+          No relationship leads from it or to it. The list of changes can undo it while this page is
+          open.
+        </p>
       )}
       {attached.length > 0 && !tooMany && (
         <>

@@ -17,6 +17,7 @@ import {
 import { useLocation } from "wouter";
 
 import { ApiError } from "../api/errors";
+import type { JsonObject } from "../api/types";
 import { routeOf } from "../app/addresses";
 import { useNotices } from "../app/notices";
 import { useSelection } from "../app/selection";
@@ -26,17 +27,20 @@ import { useSession } from "../session/session";
 import { buildComponents } from "./components";
 import { EditingContext } from "./editing";
 import { FormFrame } from "./FormFrame";
+import { recordMade } from "./made";
 import { Properties } from "./Properties";
 import { useForm } from "./useForm";
 
 interface Props {
   /** The model to begin with. */
   model?: string;
+  /** What it begins with, as a copy does. */
+  contents?: JsonObject;
   onClose(): void;
 }
 
 /** A form for a new twin, built from the interface that is chosen. */
-export function NewTwin({ model: first = "", onClose }: Props) {
+export function NewTwin({ model: first = "", contents: copied, onClose }: Props) {
   const { graph, graphId } = useSession();
   const client = useQueryClient();
   const { index } = useModels();
@@ -45,7 +49,7 @@ export function NewTwin({ model: first = "", onClose }: Props) {
   const [model, setModel] = useState(first);
   const [id, setId] = useState("");
   const [refused, setRefused] = useState<string | null>(null);
-  const form = useForm(buildComponents(first, index));
+  const form = useForm({ ...buildComponents(first, index), ...copied });
   const [path, navigate] = useLocation();
   const found = useIsThere(id.trim());
   const taken = id !== "" && (refused === id || found);
@@ -53,13 +57,19 @@ export function NewTwin({ model: first = "", onClose }: Props) {
 
   const create = async (): Promise<void> => {
     const name = id.trim();
-    await graph.createTwin(name, { ...form.value, $metadata: { $model: model } });
+    const made = await graph.createTwin(name, { ...form.value, $metadata: { $model: model } });
     void client.invalidateQueries({ queryKey: ["counts", graphId] });
     void client.invalidateQueries({ queryKey: ["twin", graphId, name] });
     const home = routeOf(graphId, "query");
     // Other views have no inspector, which shows what is selected.
     const show = { name: "Show it", act: () => navigate(home) };
-    say(`${name} is created.`, path === home ? undefined : show);
+    const undo = recordMade({
+      graphId,
+      text: `${name} created`,
+      of: { kind: "twin", id: name },
+      undo: () => graph.deleteTwin(name, made.$etag),
+    });
+    say(`${name} is created.`, path === home ? undo : show);
     select({ kind: "twin", id: name });
   };
   return (

@@ -87,6 +87,8 @@ export function RelationshipInspector({ sourceId, id }: Props) {
           key: draftKey(graphId, sourceId, id),
           queryKey,
           read: () => graph.readRelationship(sourceId, id),
+          of: { kind: "relationship", sourceId, id },
+          graphId,
           patch: (patch, etag) => graph.patchRelationship(sourceId, id, patch, etag),
         }}
       >

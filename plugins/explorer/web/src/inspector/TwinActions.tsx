@@ -1,4 +1,4 @@
-import { Share2, Trash2 } from "lucide-react";
+import { CopyPlus, Share2, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Button } from "react-aria-components";
 import { useLocation } from "wouter";
@@ -13,6 +13,8 @@ import { usePicture } from "../picture/store";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
 import { DeleteTwin } from "./DeleteTwin";
+import { openForm } from "./forms";
+import { copyContents } from "./made";
 
 /** What may be done with a twin beside editing it. */
 export function TwinActions({ twin }: { twin: Twin }) {
@@ -33,11 +35,18 @@ export function TwinActions({ twin }: { twin: Twin }) {
     if (narrow) closeSheet();
     await expand(graph, twin.$dtId);
   };
+  const copy = (): void =>
+    openForm({ kind: "twin", model: twin.$metadata.$model, contents: copyContents(twin) });
   return (
     <div className="inspector-header-actions">
       <Button className="button button-small" onPress={() => void show()}>
         <Share2 size={13} aria-hidden /> Show in graph
       </Button>
+      {may("digitaltwins/write") && (
+        <Button className="button button-small" onPress={copy}>
+          <CopyPlus size={13} aria-hidden /> Copy
+        </Button>
+      )}
       {may("digitaltwins/delete") && (
         <Button className="button button-small button-danger" onPress={() => setDeleting(true)}>
           <Trash2 size={13} aria-hidden /> Delete

@@ -69,6 +69,8 @@ export function TwinInspector({ id }: { id: string }) {
         tabs={tabs}
         access={{
           key: draftKey(graphId, id),
+          of: { kind: "twin", id },
+          graphId,
           queryKey,
           read: () => graph.readTwin(id),
           patch: (patch, etag) => graph.patchTwin(id, patch, etag),

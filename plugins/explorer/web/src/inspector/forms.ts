@@ -1,8 +1,11 @@
 import { create } from "zustand";
 
+import type { JsonObject } from "../api/types";
+
 /** A form for something new. */
 export type NewThing =
-  { kind: "twin"; model?: string } | { kind: "relationship"; sourceId: string };
+  | { kind: "twin"; model?: string; contents?: JsonObject }
+  | { kind: "relationship"; sourceId: string };
 
 /** The form that is open. It is none of what opened it, which may go while somebody writes. */
 export const useForms = create<{ open: NewThing | null }>(() => ({ open: null }));

@@ -4,18 +4,28 @@ import { useState } from "react";
 import { ApiError } from "../api/errors";
 import type { Json, JsonObject, PatchOperation } from "../api/types";
 import { useNotices } from "../app/notices";
+import type { Selected } from "../app/selection";
 import { isObject } from "../results/documents";
 import { buildPatch, editable, type Conflict } from "./document";
 import { useDrafts } from "./drafts";
+import { recordMade, undoPatch } from "./made";
 import type { Finding } from "./editing";
 
 /** How one kind of document is read and written. */
 export interface Access {
   /** Of its draft. */
   key: string;
+  /** What is changed by it, for the list of changes. */
+  of: Selected;
+  graphId: string;
   queryKey: readonly string[];
   read(): Promise<JsonObject>;
   patch(patch: PatchOperation[], etag: string): Promise<void>;
+}
+
+function tellPatch(of: Selected, patch: readonly PatchOperation[]): string {
+  const [first, ...others] = patch.map((one) => one.path.slice(1));
+  return `${of.id}: ${first ?? ""}${others.length === 0 ? "" : ` and ${others.length} more`}`;
 }
 
 /** How often a save starts anew when others change other places of the document. */
@@ -70,7 +80,10 @@ export function useSave(access: Access) {
       const next = await read().catch(() => null);
       drafts.saved(access.key, next);
       if (next === null) void client.invalidateQueries({ queryKey: access.queryKey });
-      say("Saved.");
+      const { base, draft: sent } = draft;
+      const undo = undoPatch(access, base, { ...base, ...sent });
+      const text = tellPatch(access.of, patch);
+      say("Saved.", recordMade({ graphId: access.graphId, text, of: access.of, undo }));
       return [];
     }
   };

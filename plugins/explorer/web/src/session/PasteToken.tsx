@@ -6,7 +6,7 @@ import { Http } from "../api/http";
 import type { Configuration } from "../api/types";
 import { findOther, WrongAudience } from "./audiences";
 import { expiryOf, parseClaims, parsePasted } from "./claims";
-import { keepPasted } from "./credentials";
+import { takePasted } from "./pasted";
 
 /** A field for a token that was got elsewhere, tried at the service before it is taken. */
 export function PasteToken({ configuration }: { configuration: Configuration }) {
@@ -20,7 +20,7 @@ export function PasteToken({ configuration }: { configuration: Configuration }) 
     const found = await findProblem(configuration, token);
     setBusy(false);
     setProblem(found);
-    if (found === null) keepPasted(token);
+    if (found === null) takePasted(token);
   };
   return (
     <Form className="sign-in-paste" onSubmit={(event) => void submit(event)}>

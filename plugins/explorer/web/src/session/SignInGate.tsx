@@ -8,8 +8,9 @@ import { Waiting } from "../app/Waiting";
 import { SignIn } from "./SignIn";
 import { SignInAgain } from "./SignInAgain";
 import { SignOutQuestion } from "./SignOutQuestion";
-import { restorePasted, useCredentials } from "./credentials";
+import { useCredentials } from "./credentials";
 import { finishSignIn, leaveToSignIn, RETURN_ROUTE, wasSignedIn } from "./flow";
+import { restorePasted } from "./pasted";
 import "./session.css";
 
 interface Props {

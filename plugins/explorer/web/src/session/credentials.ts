@@ -116,26 +116,11 @@ export function keepTokens(tokens: Tokens, source: Authority | null): void {
   main.keep(tokens, source);
 }
 
-const PASTED = "twinframe-explorer-pasted";
-
-/**
- * Keep a token that was pasted: nobody renews it. SEC: until the tab is closed, so that a reload
- * does not ask again; no other tab and no later user of the browser can read it there.
- */
+/** Keep a token that was pasted: nobody renews it. */
 export function keepPasted(token: string): void {
-  sessionStorage.setItem(PASTED, token);
   const claims = parseClaims(token);
   const tokens = { access: token, expires: expiryOf(claims), refresh: null, user: nameOf(claims) };
   keepTokens(tokens, null);
-}
-
-/** Take up the token that was pasted before this tab was loaded again, unless it has ended. */
-export function restorePasted(): void {
-  const token = sessionStorage.getItem(PASTED);
-  if (token === null || useCredentials.getState().phase !== "out") return;
-  const expiry = expiryOf(parseClaims(token));
-  if (expiry !== null && expiry < Date.now()) sessionStorage.removeItem(PASTED);
-  else keepPasted(token);
 }
 
 /** The token to send with a call, renewed in time. */
@@ -147,13 +132,11 @@ export function readToken(): Promise<string | null> {
 export async function hearRefusal(token: string | null): Promise<boolean> {
   if (await main.hear(token)) return true;
   // NOTE: who has signed out and then stayed on the page is asked too, or could do nothing there.
-  sessionStorage.removeItem(PASTED);
   if (useCredentials.getState().phase === "in") useCredentials.setState({ phase: "expired" });
   return false;
 }
 
 /** Forget who is signed in; the refresh token and its authority, to end it there. */
 export function forgetTokens(): Last {
-  sessionStorage.removeItem(PASTED);
   return main.forget();
 }

@@ -3,6 +3,7 @@ import { ROUTES_BASE } from "../app/addresses";
 import { Authority, type Pending, type Tokens } from "./oauth";
 import { forgetOthers, keepFor } from "./audiences";
 import { forgetTokens, keepTokens } from "./credentials";
+import { forgetPasted } from "./pasted";
 
 /** The route that the authority sends the browser back to. */
 export const RETURN_ROUTE = "/signed-in";
@@ -109,6 +110,7 @@ export async function signInBeside(
 /** End the session here and at the authority, and begin anew. */
 export async function signOut(): Promise<void> {
   sessionStorage.removeItem(WAS_IN);
+  forgetPasted();
   const { refresh, authority } = forgetTokens();
   const start = `${window.location.origin}${ROUTES_BASE}/`;
   await Promise.allSettled(forgetOthers().map((one) => one.authority?.end(one.refresh, start)));
@@ -120,6 +122,7 @@ export async function signOut(): Promise<void> {
 
 function keep(tokens: Tokens, authority: Authority): void {
   sessionStorage.setItem(WAS_IN, "1");
+  forgetPasted();
   keepTokens(tokens, authority);
 }
 
