@@ -3,6 +3,7 @@ import { Button } from "react-aria-components";
 
 import { useSelection } from "../app/selection";
 import { showText } from "../app/showText";
+import "./locations.css";
 import { useWay } from "./useContainment";
 
 /** Where a twin is, from the top down; each step selects that location. */
