@@ -14,22 +14,28 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from twinframe.errors import InvalidArgument
+from twinframe.errors.nearest import render_hint
 from twinframe.graph import Graph
+from twinframe.graph.history.graph_changes import EntityType
 from twinframe.graph.queries.queries import QueryPage
+from twinframe.graph.series.documents import build_buckets, build_points
+from twinframe.graph.series.questions import SeriesQuestion
 from twinframe.graph.statements.explicit import ExplicitTransaction
 from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.transfer.progress import Finding, Progress
 from twinframe.graph.transfer.target import open_target
-from twinframe.library.documents import AsOf, Document, build_asked
+from twinframe.library.documents import AsOf, Document, build_asked, parse_documents
 from twinframe.library.opening import build_installation
 from twinframe.library.operations import AsyncOperations, build_result
 from twinframe.library.results import Result
+from twinframe.model.pages import PageRequest
 from twinframe.service.opening import open_graph
 from twinframe.settings import Settings
 
 T = TypeVar("T")
 
 _MOST_FINDINGS: Final = 100
+_TYPES: Final = tuple(one.value for one in EntityType)
 TRANSACTION_SECONDS: Final = 4.0
 """How long a transaction may be open by default: less than others wait (`Storage__WriteWait`)."""
 
@@ -140,6 +146,67 @@ class AsyncLocalGraph(AsyncOperations):
         message_id = message_id or str(uuid.uuid4())
         await self._graph.telemetry.publish(twin_id, component, body, message_id, source_time)
 
+    # --- the past
+
+    async def changes(
+        self,
+        since: AsOf,
+        until: AsOf | None = None,
+        *,
+        include: Sequence[str] = ("twins", "relationships", "models"),
+    ) -> AsyncIterator[Document]:
+        """Yield how the graph differs between two states, a dictionary for each twin and so on.
+
+        They are those of `GET /changes`; what was changed and changed back is none. `until` is now
+        if it is None. Errors: `InvalidArgument`, `HistoryNotKept`, `Unsupported`.
+        """
+        async for page in self.change_pages(since, until, include=include):
+            for one in page:
+                yield one
+
+    async def change_pages(
+        self, since: AsOf, until: AsOf | None = None, *, include: Sequence[str]
+    ) -> AsyncIterator[list[Document]]:
+        """Yield the changes page by page. Errors: as `changes`."""
+        start = str(build_asked(since))
+        end = None if until is None else str(build_asked(until))
+        types, token = [_parse_type(name) for name in include], None
+        while True:
+            found = await self._graph.changes.list_of_graph(
+                start, end, types, PageRequest(self._settings.graph.max_page_size, token)
+            )
+            yield parse_documents(found.page.items)
+            start, end = str(found.within.after), end and str(found.within.end)
+            token = found.page.token
+            if token is None:
+                return
+
+    async def series(
+        self,
+        twin_id: str,
+        path: str,
+        since: AsOf,
+        until: AsOf | None = None,
+        *,
+        every: str | None = None,
+        aggregates: Sequence[str] = (),
+    ) -> Result:
+        """Return the values over time of a property or of telemetry: rows of `time` and `value`.
+
+        With `every`, a step such as `1h`, rows have `time` and the `aggregates` of each step
+        (`avg` if none is named). Errors: `InvalidArgument`, `TwinNotFound`, `SeriesNotFound`,
+        `Unsupported`, `HistoryNotKept`, `QueryTimeout`.
+        """
+        start, end = str(build_asked(since)), None if until is None else str(build_asked(until))
+        question = SeriesQuestion(start, end, every, tuple(dict.fromkeys(aggregates)))
+        series = self._graph.series
+        if every or aggregates:
+            names = question.aggregates or ("avg",)
+            found = await series.read_buckets(twin_id, path, question)
+            return Result([*build_buckets(found, names)], ("time", *names))
+        points = await self._gather(lambda page: series.read_points(twin_id, path, question, page))
+        return Result([*build_points(points)], ("time", "value"))
+
     # --- files
 
     async def import_file(self, path: str | os.PathLike[str]) -> Imported:
@@ -177,6 +244,14 @@ class AsyncLocalGraph(AsyncOperations):
     ) -> QueryPage:
         asked = None if as_of is None else build_asked(as_of)
         return await self._graph.queries.run(text, parameters, None, size, asked)
+
+
+def _parse_type(name: str) -> EntityType:
+    try:
+        return EntityType(name)
+    except ValueError:
+        hint = render_hint(name, _TYPES, "It takes")
+        raise InvalidArgument(f"changes includes no {name!r}. {hint}") from None
 
 
 @asynccontextmanager

@@ -356,6 +356,44 @@ class LocalGraph(Operations):
             )
         )
 
+    # --- the past
+
+    def changes(
+        self,
+        since: AsOf,
+        until: AsOf | None = None,
+        *,
+        include: Sequence[str] = ("twins", "relationships", "models"),
+    ) -> Iterator[Document]:
+        """Yield how the graph differs between two states, a dictionary for each twin and so on.
+
+        They are those of `GET /changes`; what was changed and changed back is none. `until` is now
+        if it is None. Errors: `InvalidArgument`, `HistoryNotKept`, `Unsupported`.
+        """
+        pages = self._graph.change_pages(since, until, include=include)
+        while (page := self._call(_take(pages))) is not None:
+            yield from page
+
+    def series(
+        self,
+        twin_id: str,
+        path: str,
+        since: AsOf,
+        until: AsOf | None = None,
+        *,
+        every: str | None = None,
+        aggregates: Sequence[str] = (),
+    ) -> Result:
+        """Return the values over time of a property or of telemetry: rows of `time` and `value`.
+
+        With `every`, a step such as `1h`, rows have `time` and the `aggregates` of each step
+        (`avg` if none is named). Errors: `InvalidArgument`, `TwinNotFound`, `SeriesNotFound`,
+        `Unsupported`, `HistoryNotKept`, `QueryTimeout`.
+        """
+        return self._call(
+            self._graph.series(twin_id, path, since, until, every=every, aggregates=aggregates)
+        )
+
     # --- files
 
     def import_file(self, path: str | os.PathLike[str]) -> Imported:

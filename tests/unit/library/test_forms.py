@@ -11,7 +11,7 @@ import pytest
 import twinframe
 from twinframe.library.asynchronous import open_async
 
-PAGES = {"iterate_pages"}  # what `iterate` of the waiting form calls
+PAGES = {"iterate_pages", "change_pages"}  # what `iterate` and `changes` call when they wait
 OF_ONE_FORM = {"close", "is_closed"}
 FORMS = [
     (twinframe.LocalGraph, twinframe.AsyncLocalGraph),

@@ -147,6 +147,36 @@ def test_earlier_states_are_read(graph: Any) -> None:
         graph.read_twin("r", as_of=before.replace(tzinfo=None))
 
 
+def test_changes_since_a_moment_are_yielded_as_over_http(graph: Any) -> None:
+    graph.put_twin("r", room(seats=1))
+    before = dt.datetime.now(dt.UTC)
+    graph.patch_twin("r", [{"op": "replace", "path": "/seats", "value": 2}])
+    graph.put_twins({"$dtId": f"l{n}", **lamp()} for n in range(30))
+    graph.put_relationship("r", "x", {"$relationshipName": "has", "$targetId": "l1"})
+    found = list(graph.changes(before))
+    assert [one["action"] for one in found if one.get("id") == "r"] == ["updated"]
+    assert sum(one["kind"] == "twin" for one in found) == 31
+    (change,) = list(graph.changes(before, include=["relationships"]))
+    assert (change["sourceId"], change["action"]) == ("r", "created")
+    assert list(graph.changes(before, before)) == []
+    with pytest.raises(InvalidArgument, match="twins"):
+        list(graph.changes(before, include=["twin"]))
+    with pytest.raises(InvalidArgument, match="no offset"):
+        list(graph.changes(before.replace(tzinfo=None)))
+
+
+def test_values_over_time_are_rows(graph: Any) -> None:
+    before = dt.datetime.now(dt.UTC)
+    for seats in (1, 2, 4):
+        graph.put_twin("r", room(seats=seats))
+    found = graph.series("r", "seats", before)
+    assert (found.columns, found.read_column("value")) == (("time", "value"), [1, 2, 4])
+    steps = graph.series("r", "seats", before, every="1h", aggregates=["last", "count"])
+    assert (steps.columns, steps[-1]["last"]) == (("time", "last", "count"), 4)
+    with pytest.raises(TwinNotFound):
+        graph.series("nobody", "seats", before)
+
+
 def test_a_graph_is_written_to_a_file_and_read_back(graph: Any, tmp_path: Path) -> None:
     graph.put_twin("r", room(name="Blue"))
     graph.put_twin("l", lamp())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
 from falcon.asgi import Request, Response
 from pydantic import Field
 
+from twinframe.graph.series.documents import build_buckets, build_points
 from twinframe.graph.series.questions import SeriesQuestion
 from twinframe.graph.series.series import RefusedLine, WrittenLines
 from twinframe.http.api_context import GraphApiContext
@@ -25,8 +25,7 @@ from twinframe.http.messages import (
     write_page,
 )
 from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
-from twinframe.model.moments import render_moment
-from twinframe.storage.points import AGGREGATES, Buckets, PointValue
+from twinframe.storage.points import AGGREGATES
 
 LINE_TYPES: Final = frozenset(
     ("application/x-ndjson", "application/jsonl", "application/ndjson", "application/json")
@@ -136,32 +135,13 @@ async def read_series(
     series = api.graph.series
     if question.every or question.aggregates:
         names = question.aggregates or ("avg",)
-        items = _render_buckets(await series.read_buckets(twin_id, path, question), names)
-        response.data = b'{"value":%b,"nextLink":null}' % render_array(list(items))
+        items = build_buckets(await series.read_buckets(twin_id, path, question), names)
+        response.data = b'{"value":%b,"nextLink":null}' % render_array([*map(orjson.dumps, items)])
         return
     page = await series.read_points(twin_id, path, question, read_page_request(request))
     kept = {name: value for name, value in parameters.items() if value}
-    rendered = [
-        orjson.dumps({"time": render_moment(time), "value": _shorten(value)})
-        for time, value in page.items
-    ]
+    rendered = [orjson.dumps(point) for point in build_points(page.items)]
     write_page(api, request, response, page, rendered, kept)
-
-
-def _render_buckets(buckets: Buckets, names: Iterable[str]) -> Iterable[bytes]:
-    for start, *values in zip(buckets.starts, *buckets.columns, strict=True):
-        shown = map(_shorten, values)
-        yield orjson.dumps({"time": render_moment(start), **dict(zip(names, shown, strict=True))})
-
-
-def _shorten(value: PointValue | None) -> PointValue | None:
-    """Return a whole number as an integer: points are doubles, and `21` was sent as 21."""
-    if isinstance(value, float) and value.is_integer() and abs(value) <= _WHOLE:
-        return int(value)
-    return value
-
-
-_WHOLE: Final = 2**53
 
 
 def _build_outcome(refused: RefusedLine) -> dict[str, object]:
