@@ -12,7 +12,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, Protocol, cast
 
 from twinframe.access.gate import Gate
@@ -348,12 +347,8 @@ class Connection:
         in_write = self._transaction is not None and self._transaction.writes
         if not in_write and not may_be_statement(text):
             return None
-        statements = database.graph.statements
-        prepare = partial(statements.prepare, is_typed=True, interrupt=interrupt)
-        if len(text) > _LONG:
-            prepared = await asyncio.to_thread(prepare, text, parameters)
-        else:
-            prepared = prepare(text, parameters)
+        open_statement = database.graph.statements.open
+        prepared = await open_statement(text, parameters, is_typed=True, interrupt=interrupt)
         return prepared if in_write or not prepared.is_query else None
 
     async def _open(
@@ -393,7 +388,9 @@ class Connection:
             found = statements.apply(prepared, transaction, context)
             return found, build_records(found)
 
-        (found, messages), position = await statements.write(write)
+        with statements.note_run(prepared) as note:
+            (found, messages), position = await statements.write(write)
+            note(found)
         result = Result.of_statement(found, messages, writes=True)
         result.bookmark = render_bookmark(database.name, position)
         return result

@@ -46,8 +46,11 @@ class Transaction:
     ) -> Result:
         """Run a query in the snapshot."""
         queries = self.database.graph.queries
-        step = await queries.prepare_in(text, parameters, page_size, RECORDS, self._deadline)
-        page = await (await self._open_reading()).run(step)
+        asked = text, parameters, page_size, RECORDS, self._deadline
+        with queries.note_in(text) as (watch, note):
+            step = await queries.prepare_in(*asked, watch)
+            page = await (await self._open_reading()).run(step)
+            note(len(page.rows), page.charge)
         return Result.of_page(page, partial(queries.run, None, None, form=RECORDS))
 
     async def run_statement(self, prepared: Prepared) -> Result:
@@ -62,14 +65,19 @@ class Transaction:
                 found = statements.read(prepared, session)
                 return found, build_records(found)
 
-            return Result.of_statement(*await (await self._open_reading()).run(read), writes=False)
+            with statements.note_run(prepared) as note:
+                found, messages = await (await self._open_reading()).run(read)
+                note(found)
+            return Result.of_statement(found, messages, writes=False)
 
         def write(transaction: GraphTransaction, _: object) -> tuple[StatementResult, list[bytes]]:
             found = statements.apply(prepared, transaction, self._context)
             return found, build_records(found)
 
-        answer = await (await self._open_writing()).run(write)
-        return Result.of_statement(*answer, writes=prepared.writes)
+        with statements.note_run(prepared) as note:
+            found, messages = await (await self._open_writing()).run(write)
+            note(found)
+        return Result.of_statement(found, messages, writes=prepared.writes)
 
     async def commit(self) -> int | None:
         """Keep what was written; return the position of the last change, None if it only read."""

@@ -151,7 +151,8 @@ class Graph:
             *([ingest(context, self.series, instruments)] if ingest is not None else []),
         )
         self.queries = Queries(context, engine, scratch, instruments, self.series)
-        self.statements = Statements(context, engine, {**BUILT_IN, **procedures})
+        known = {**BUILT_IN, **procedures}
+        self.statements = Statements(context, engine, known, instruments)
         self.explicit = ExplicitTransactions(context, self.statements, engine, scratch)
         if engine is not None:
             runner.on_close(engine.close)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,13 @@ import pytest
 from tests.unit.graph.inline_runner import InlineRunner
 from tests.unit.http.test_bulk_routes import ACCESS, CountedPermissions, NamedCaller
 from twinframe.access.gate import AuditEntry, Gate
+from twinframe.errors import QueryInvalid
 from twinframe.graph import Graph
+from twinframe.graph.queries.pages import OneState
+from twinframe.graph.statements import statements
+from twinframe.http.graph.cypher import StatementLines
+from twinframe.query.language import parse_statement
+from twinframe.runtime.instruments.base import Instruments, QueryRun
 from twinframe.settings import Settings
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import build_building_interfaces
@@ -122,3 +129,80 @@ def test_a_statement_is_refused_to_who_lacks_a_permission_and_changes_nothing(
     only = {"x-caller": " ".join(sorted(EVERY))}
     assert post(client, query, only).status == 403
     assert send(query, STATEMENTS[query]).status == 200
+
+
+def read_lines(graph: Graph, text: str) -> list[dict[str, Any]]:
+    """All lines of a reading statement, as its stream gives them."""
+
+    async def read() -> list[bytes]:
+        page = await graph.queries.run(text, {}, form=OneState.JSON)
+        stream = StatementLines(graph.queries, page, rehearsed=False)
+        parts = []
+        while part := await stream.read():
+            parts.append(part)
+        await stream.close()
+        return parts
+
+    parts = asyncio.run(read())
+    assert len(parts) > 2  # a page each
+    return [orjson.loads(line) for line in b"".join(parts).splitlines()]
+
+
+def test_a_long_result_is_given_in_pieces(graph: Graph) -> None:
+    columns, *rows, end = read_lines(graph, "UNWIND range(1, 2500) AS i RETURN i")
+    assert columns == {"columns": ["i"]}
+    assert [line["row"]["i"] for line in rows] == [*range(1, 2501)]
+    assert end["statistics"]["nodesCreated"] == 0
+
+
+def test_an_error_in_the_middle_is_the_last_line(graph: Graph) -> None:
+    _, *rows, end = read_lines(graph, "UNWIND range(1, 2500) AS i RETURN 1 / (2200 - i) AS v")
+    assert len(rows) == 2199
+    assert end["error"]["code"] == "SqlQueryError"
+    assert "zero" in end["error"]["message"]
+
+
+def test_statements_of_one_text_are_parsed_once(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: list[str] = []
+
+    def parse(text: str, **more: Any) -> Any:
+        texts.append(text)
+        return parse_statement(text, **more)
+
+    monkeypatch.setattr(statements, "parse_statement", parse)
+    text = "CREATE (:Floor {level: $l})"
+    for level in (1, 2.5, "3"):
+        assert graph.statements.prepare(text, {"l": level}).parameters == {"l": level}
+    assert texts == [text]
+    with pytest.raises(QueryInvalid):
+        graph.statements.prepare(text, {})
+
+
+class Noted(Instruments):
+    def __init__(self) -> None:
+        self.runs: list[QueryRun] = []
+
+    def note_query(self, run: QueryRun) -> None:
+        self.runs.append(run)
+
+
+def test_instruments_are_told_of_statements_and_of_their_errors() -> None:
+    store, noted = MemoryStore(), Noted()
+    store.open()
+    graph = Graph(InlineRunner(store), Settings(), instruments=noted)
+
+    async def run(text: str) -> None:
+        await graph.statements.run(await graph.statements.open(text, {}))
+
+    asyncio.run(run("CALL db.labels()"))
+    for text in ("CREATE (:Nothing)", "CREATE (n) RETURN m"):
+        with pytest.raises(QueryInvalid):
+            asyncio.run(run(text))
+    found = [(one.text, one.language, one.error, len(one.fingerprint())) for one in noted.runs]
+    assert found == [
+        ("CALL db.labels()", "cypher", "", 16),
+        ("CREATE (:Nothing)", "cypher", "SqlQueryError", 16),
+        ("CREATE (n) RETURN m", "cypher", "SqlQueryError", 0),
+    ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from twinframe.errors import InvalidContinuationToken
 from twinframe.graph.queries.names import QueryWarning
@@ -41,6 +42,15 @@ class RowForm(Protocol):
         """
 
 
+class OneState(enum.Enum):
+    """Rows are JSON as without a form, but all pages show the state of the first one."""
+
+    JSON = "json"
+
+
+PageForm: TypeAlias = RowForm | OneState
+
+
 # PERF: the following two are not frozen, since each query makes one of each and setting a field
 # of a frozen object takes 50 ns more. They are never changed.
 @dataclass(slots=True)
@@ -73,7 +83,7 @@ class PageRequest:
     limits: Limits
     plans: QueryPlans
     watch: QueryWatch | None = None
-    form: RowForm | None = None
+    form: PageForm | None = None
 
 
 class RowDigest:
@@ -169,7 +179,7 @@ def run_plan(
         raise InvalidContinuationToken(
             "The rows of this query have no key to go on behind. Run the query again."
         )
-    if request.form is not None:
+    if request.form is not None and request.form is not OneState.JSON:
         found = islice(execution.run_rows(session, request.values, request.limits), limit)
         typed = found if plan.typing is None else plan.typing.type_rows(session, found)
         return zip(request.form.render_rows(typed), repeat(None))

@@ -12,7 +12,7 @@ from twinframe.graph.queries.explaining import ExplainExecution, ProfileExecutio
 from twinframe.graph.queries.names import NameCache, NameCheck, QueryWarning
 from twinframe.graph.queries.short_runs import Pace
 from twinframe.graph.queries.temporal_members import TypingCache
-from twinframe.graph.queries.watch import build_digest
+from twinframe.graph.queries.watch import build_digest, render_engine
 from twinframe.model.values import Value
 from twinframe.query.engine import QueryEngine
 from twinframe.query.evaluate.member_typing import MemberTyping
@@ -58,6 +58,11 @@ class Plan:
     form: Form | None = None
     lifted: Mapping[str, Value] = field(default_factory=dict)
     pace: Pace = field(default_factory=Pace)
+
+    @property
+    def engine(self) -> str:
+        """The engine that runs it, for instruments."""
+        return render_engine(self.execution)
 
     def fingerprint(self) -> str:
         """A digest of the plan: equal for texts with the same algebra."""

@@ -14,6 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -36,6 +37,8 @@ from twinframe.graph.queries.names import QueryWarning
 from twinframe.graph.queries.pages import (
     LATER,
     Answer,
+    OneState,
+    PageForm,
     PageRequest,
     RowDigest,
     RowForm,
@@ -58,7 +61,7 @@ from twinframe.graph.queries.positions import (
 from twinframe.graph.queries.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
 from twinframe.graph.queries.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.queries.states import PastStates
-from twinframe.graph.queries.watch import QueryWatch
+from twinframe.graph.queries.watch import QueryWatch, note_run
 from twinframe.graph.series.series import Series
 from twinframe.model.values import JsonValue, Value
 from twinframe.query.engine import CannotRun, JsonRow, QueryEngine
@@ -143,7 +146,7 @@ class Queries:
         text: str,
         parameters: Mapping[str, JsonValue],
         page_size: int | None = None,
-        form: RowForm | None = None,
+        form: PageForm | None = None,
     ) -> QueryPage | None:
         """Return the first page, without waiting, of a query that was recently short.
 
@@ -188,13 +191,13 @@ class Queries:
         continuation_token: str | None = None,
         page_size: int | None = None,
         as_of: Asked | None = None,
-        form: RowForm | None = None,
+        form: PageForm | None = None,
     ) -> QueryPage:
         """Return one page of rows; a token suffices to continue, a text with it must match.
 
         `as_of` names the state to read, as the clause AS OF of a text does; None is the present.
         Rows are JSON, or in the `form`; following pages have the form of the first, and
-        its size if it is given again.
+        its size if it is given again. With a form, all pages show one state.
 
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
         `LimitExceeded`, `HistoryNotKept`, `Unsupported`.
@@ -204,13 +207,9 @@ class Queries:
         if self._instruments is None:
             return await self._run_page(*asked)
         watch = QueryWatch(text or "")
-        try:
+        with note_run(self._instruments, watch) as note:
             page = await self._run_page(*asked, watch)
-        except TwinframeError as error:
-            if watch.read_seconds() >= self._instruments.least_query:
-                self._instruments.note_query(watch.build_run(error=error.code))
-            raise
-        self._note(watch, page)
+            note(len(page.rows), page.charge)
         return page
 
     async def prepare_in(
@@ -220,6 +219,7 @@ class Queries:
         page_size: int | None,
         form: RowForm | None,
         latest: float,
+        watch: QueryWatch | None = None,
     ) -> Callable[[GraphSession, Callable[[QueryPage], None]], QueryPage]:
         """Return a function that runs a query in a session of the caller, in its state.
 
@@ -237,7 +237,7 @@ class Queries:
         timeout = self._context.settings.query.timeout
 
         def run(session: GraphSession, publish: Callable[[QueryPage], None]) -> QueryPage:
-            request = self._build_request(position, size, None, form)
+            request = self._build_request(position, size, watch, form)
 
             def pass_on(answer: Answer) -> None:
                 publish(_build_page(answer, signer, size))
@@ -248,6 +248,13 @@ class Queries:
                 return _build_page(self._take(session, request, None, pass_on), signer, size)
 
         return run
+
+    @contextmanager
+    def note_in(self, text: str) -> Iterator[tuple[QueryWatch, Callable[[int, float], None]]]:
+        """Note the run of a query that `prepare_in` prepares, in the body, for instruments."""
+        watch = QueryWatch(text)
+        with note_run(self._instruments, watch) as note:
+            yield watch, note
 
     def _note(self, watch: QueryWatch, page: QueryPage) -> None:
         found = self._instruments
@@ -266,7 +273,7 @@ class Queries:
         continuation_token: str | None,
         page_size: int | None,
         as_of: Asked | None,
-        form: RowForm | None,
+        form: PageForm | None,
         watch: QueryWatch | None = None,
     ) -> QueryPage:
         signer = await self._context.read_signer()
@@ -351,7 +358,7 @@ class Queries:
         position: Position,
         size: int,
         watch: QueryWatch | None,
-        form: RowForm | None,
+        form: PageForm | None,
     ) -> Answer:
         timeout = self._context.settings.query.timeout
         text, values = position.text, position.values
@@ -379,11 +386,13 @@ class Queries:
 
         return await self._context.runner.scan_early(take, timeout)
 
-    def _choose_bytes(self, form: RowForm | None) -> int:
-        return self._sizes.bytes if form is None else min(self._sizes.bytes, form.page_bytes)
+    def _choose_bytes(self, form: PageForm | None) -> int:
+        if form is None or form is OneState.JSON:
+            return self._sizes.bytes
+        return min(self._sizes.bytes, form.page_bytes)
 
     def _build_request(
-        self, position: Position, size: int, watch: QueryWatch | None, form: RowForm | None
+        self, position: Position, size: int, watch: QueryWatch | None, form: PageForm | None
     ) -> PageRequest:
         settings, memory = self._context.settings.query, self._context.memory
         deadline = time.monotonic() + settings.timeout

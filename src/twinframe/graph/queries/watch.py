@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from time import perf_counter, time
 from typing import Protocol
 
+from twinframe.errors import TwinframeError
 from twinframe.query.language import detect_language
 from twinframe.query.plan.execution import Execution
-from twinframe.runtime.instruments.base import QueryRun
+from twinframe.runtime.instruments.base import Instruments, QueryRun
 from twinframe.runtime.instruments.slow_queries import mask_literals
 
 _EVALUATOR = "evaluator"
@@ -18,8 +21,8 @@ class WatchedPlan(Protocol):
     """The facts about a plan that instruments use."""
 
     @property
-    def execution(self) -> Execution:
-        """The execution of the plan."""
+    def engine(self) -> str:
+        """Which engine runs it: the store's, the evaluator, or both joined by `+`."""
 
     def fingerprint(self) -> str:
         """Return a digest that identifies it."""
@@ -43,9 +46,9 @@ class QueryWatch:
         self._running: float | None = None
         self._plan: WatchedPlan | None = None
 
-    def begin_compile(self) -> None:
-        """Record that the search for a plan, or its building, begins."""
-        self._compiling = perf_counter()
+    def begin_compile(self, moment: float | None = None) -> None:
+        """Record that the search for a plan, or its building, begins, or began at `moment`."""
+        self._compiling = perf_counter() if moment is None else moment
 
     def begin_run(self, plan: WatchedPlan, moment: float | None = None) -> None:
         """Record that the plan is there, now or at `moment`. Called again when another replaces
@@ -66,7 +69,7 @@ class QueryWatch:
         return QueryRun(
             text=self.text,
             language=detect_language(self.text).value,
-            engine="" if self._plan is None else render_engine(self._plan.execution),
+            engine="" if self._plan is None else self._plan.engine,
             started=self._started + epoch,
             seconds=end - self._started,
             compiling=_build_span(self._compiling, compiled, epoch),
@@ -76,6 +79,29 @@ class QueryWatch:
             error=error,
             fingerprint=str if self._plan is None else self._plan.fingerprint,
         )
+
+
+@contextmanager
+def note_run(
+    instruments: Instruments | None, watch: QueryWatch
+) -> Iterator[Callable[[int, float], None]]:
+    """Tell instruments of the run in the body; that calls the function with rows and cost."""
+    done = 0, 0.0
+
+    def note(rows: int, charge: float) -> None:
+        nonlocal done
+        done = rows, charge
+
+    def tell(error: str) -> None:
+        if instruments is not None and watch.read_seconds() >= instruments.least_query:
+            instruments.note_query(watch.build_run(*done, error))
+
+    try:
+        yield note
+    except TwinframeError as failure:
+        tell(failure.code)
+        raise
+    tell("")
 
 
 def render_engine(execution: Execution) -> str:

@@ -6,17 +6,20 @@ Permissions are checked by the transport, which knows the caller: `Prepared.need
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
-from twinframe.errors import LimitExceeded, QueryInvalid
+from twinframe.errors import LimitExceeded, QueryInvalid, TwinframeError
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.queries.plans import build_options
 from twinframe.graph.queries.temporal_members import TypingCache
+from twinframe.graph.queries.watch import QueryWatch, build_digest, note_run
 from twinframe.graph.statements.explain import COLUMNS, explain_statement
 from twinframe.graph.statements.open_writer import OpenWriter
 from twinframe.graph.statements.twin_writer import TwinWriter
@@ -27,21 +30,25 @@ from twinframe.query.evaluate.limits import Interrupt, Limits, Meter
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.run import Row
 from twinframe.query.language import parse_statement
+from twinframe.query.plan.plan_cache import PlanCache, build_plan_key
 from twinframe.query.writing.needed import find_needed
 from twinframe.query.writing.port import GraphWriter
 from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
 from twinframe.query.writing.run import (
     START,
     Counters,
+    Plans,
     StatementRun,
     Surroundings,
     Table,
 )
 from twinframe.query.writing.steps import CallStatement, Effect, Read, Statement, Step
+from twinframe.runtime.instruments.base import Instruments
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 T = TypeVar("T")
 
+_LONG: Final = 2_000
 _BATCH: Final = 1000
 _WORDS: Final = re.compile(r"\b(?:CREATE|MERGE|SET|REMOVE|DELETE|CALL)\b", re.IGNORECASE)
 _QUERY: Final = re.compile(r"\s*(?:SELECT|PROFILE|AS\s+OF)\b", re.IGNORECASE)
@@ -81,7 +88,8 @@ class Prepared:
 
     `prefix` is EXPLAIN, where that precedes it. With `is_typed`, nodes and relationships of its
     rows have temporal members where their models declare them; otherwise documents are JSON.
-    `interrupt` ends its run early.
+    `interrupt` ends its run early. `plans` are those of its steps, which runs of the same text
+    share; `began` says by `time.perf_counter` when it was asked for.
     """
 
     text: str
@@ -90,6 +98,8 @@ class Prepared:
     prefix: str = ""
     is_typed: bool = False
     interrupt: Interrupt | None = None
+    plans: Plans = field(default_factory=dict, repr=False)
+    began: float = field(default_factory=time.perf_counter, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -128,6 +138,29 @@ class StatementResult:
     rows: Sequence[Row] = ()
     counters: Counters = field(default_factory=Counters)
     charge: float = 1.0
+    engine: str = ""
+    """Which engine read for it: the store's, the evaluator, or both joined by `+`."""
+
+
+class _Kept(NamedTuple):
+    """A parsed statement, and the plans of its steps."""
+
+    statement: Statement
+    prefix: str
+    plans: Plans
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A statement as instruments see it."""
+
+    statement: Statement
+    engine: str = ""
+
+    def fingerprint(self) -> str:
+        """A digest of its steps."""
+        rows = explain_statement(self.statement)
+        return build_digest("\n".join(" ".join(map(str, row)) for row in rows))
 
 
 class _Rehearsed(Exception):  # it is no error
@@ -146,11 +179,15 @@ class Statements:
         context: GraphContext,
         engine: QueryEngine | None,
         procedures: Procedures = NO_PROCEDURES,
+        instruments: Instruments | None = None,
     ) -> None:
+        """`instruments` receive data about each statement."""
         settings = context.settings
         self._context = context
         self._engine = engine
         self._procedures = procedures
+        self._instruments = instruments
+        self._kept: PlanCache[_Kept] = PlanCache(settings.query.plan_cache)
         self._is_open = settings.graph.open_
         options = build_options(settings.query)
         self._options = replace(
@@ -170,12 +207,59 @@ class Statements:
         is_typed: bool = False,
         interrupt: Interrupt | None = None,
     ) -> Prepared:
-        """Parse and check a statement. Errors: `QueryInvalid`, `LimitExceeded`."""
-        parsed = parse_statement(
-            text, parameters=parameters, options=self._options, procedures=self._procedures
+        """Parse and check a statement. Errors: `QueryInvalid`, `LimitExceeded`.
+
+        PERF: one of the same text and names of parameters is parsed once.
+        """
+        began = time.perf_counter()
+        key = build_plan_key(text, dict.fromkeys(parameters), 0)
+        kept = self._kept.find(key)
+        if kept is None:
+            parsed = parse_statement(
+                text, parameters=parameters, options=self._options, procedures=self._procedures
+            )
+            kept = _Kept(parsed.statement, parsed.prefix, {})
+            self._kept.keep(key, kept)
+        return Prepared(
+            text, kept.statement, parameters, kept.prefix, is_typed, interrupt, kept.plans, began
         )
-        statement, prefix = parsed.statement, parsed.prefix
-        return Prepared(text, statement, parameters, prefix, is_typed, interrupt)
+
+    async def open(
+        self,
+        text: str,
+        parameters: Mapping[str, Value],
+        *,
+        is_typed: bool = False,
+        interrupt: Interrupt | None = None,
+    ) -> Prepared:
+        """Prepare a statement, a long one in a thread, and note an error for the instruments."""
+        prepare = partial(self.prepare, is_typed=is_typed, interrupt=interrupt)
+        watch = QueryWatch(text)
+        watch.begin_compile()
+        try:
+            if len(text) > _LONG:
+                return await asyncio.to_thread(prepare, text, parameters)
+            return prepare(text, parameters)
+        except TwinframeError:
+            with note_run(self._instruments, watch):
+                raise
+
+    @contextmanager
+    def note_run(self, prepared: Prepared) -> Iterator[Callable[[StatementResult], None]]:
+        """Note the run in the body for the instruments; that calls the function with its result.
+
+        `run` does so itself.
+        """
+        watch, watched = QueryWatch(prepared.text, prepared.began), _Watched(prepared.statement)
+        watch.begin_compile(prepared.began)
+        watch.begin_run(watched)
+        with note_run(self._instruments, watch) as note:
+
+            def note_result(result: StatementResult) -> None:
+                watched.engine = result.engine
+                note(len(result.rows), result.charge)
+
+            yield note_result
 
     async def run(self, prepared: Prepared, *, rehearse: bool = False) -> StatementResult:
         """Run a statement in a transaction; with `rehearse` nothing of it is kept.
@@ -184,6 +268,12 @@ class Statements:
         writes that the statement does. Nothing is changed on any error, but for the transactions
         of `CALL { ... } IN TRANSACTIONS` that were complete before.
         """
+        with self.note_run(prepared) as note:
+            result = await self._run(prepared, rehearse=rehearse)
+            note(result)
+        return result
+
+    async def _run(self, prepared: Prepared, *, rehearse: bool) -> StatementResult:
         if prepared.prefix:
             return StatementResult(COLUMNS, explain_statement(prepared.statement))
         if prepared.in_transactions and not rehearse:
@@ -361,6 +451,7 @@ class Statements:
         )
         self._context.signal.set()
         result.counters.add(run.counters)
+        result.engine = run.engine
         return found
 
     # --- what a run needs
@@ -396,8 +487,10 @@ class Statements:
         most = self._context.settings.query.max_writes
         is_apart = isinstance(session, GraphTransaction) and not session.is_for_engines
         engine = None if is_apart else self._engine
+        # NOTE: statements of an open graph make models, which may be taken back with them.
+        plans = {} if self._is_open else prepared.plans
         around = Surroundings(
-            session, writer, prepared.parameters, limits, engine, open_typing, most
+            session, writer, prepared.parameters, limits, engine, open_typing, most, plans=plans
         )
         return StatementRun(around)
 
@@ -433,7 +526,7 @@ def _build_result(
     if prepared.is_typed and prepared.columns:
         rows = _type_rows(run.around.open_typing()[1], session, rows)
     charge = 1.0 + len(rows) / _ROWS_A_UNIT + _measure(run, limits, session)
-    return StatementResult(prepared.columns, rows, counters, round(charge, 2))
+    return StatementResult(prepared.columns, rows, counters, round(charge, 2), run.engine)
 
 
 def _type_rows(

@@ -6,9 +6,9 @@ the transaction. The rows of a step are all there before the next one begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.model.comparison import build_equivalence_key, name_type
@@ -36,6 +36,7 @@ from twinframe.query.writing.port import REMOVED, GraphWriter
 from twinframe.query.writing.procedures import accepts
 
 _ID: Final = "$dtId"
+_EVALUATOR: Final = "evaluator"
 
 
 @dataclass(slots=True)
@@ -63,6 +64,10 @@ class Table(NamedTuple):
     rows: list[Row]
 
 
+Plans: TypeAlias = dict[Hashable, Execution]
+"""Compiled reading steps by the step, the models and the types of parameters. Shared by threads."""
+_MOST_PLANS: Final = 32
+
 START: Final = ((),)
 """The rows a statement starts with: one without variables."""
 
@@ -84,6 +89,7 @@ class Surroundings:
     open_typing: Callable[[], tuple[int, MemberTyping | None]] = lambda: (0, None)
     most_writes: int | None = None
     joins_transactions: bool = False
+    plans: Plans = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -96,10 +102,12 @@ class StatementRun:
     written: int = 0
     _run: Run = field(init=False)
     _version: int = field(init=False, default=-1)
-    _merges: dict[object, Execution] = field(init=False, default_factory=dict)
+    _signature: frozenset[tuple[str, str]] = field(init=False)
+    _engines: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         around = self.around
+        self._signature = parameter_signature(around.parameters)
         self._run = Run(around.reader, around.parameters, around.limits)
         self._look_at_models()
 
@@ -108,6 +116,11 @@ class StatementRun:
         writer = self.around.writer
         assert writer is not None  # noqa: S101  # a step that writes makes the statement one
         return writer
+
+    @property
+    def engine(self) -> str:
+        """The engines that read until now, joined by `+`."""
+        return "+".join(sorted(self._engines, key=lambda one: (one == _EVALUATOR, one)))
 
     def close(self) -> None:
         """Give the memory of the run back."""
@@ -181,28 +194,49 @@ class StatementRun:
         query = al.Query(step.root, columns)
         around = self.around
         if step.leaf is None:
-            rows = self._read_first(optimize(query), columns)
+            rows = self._run_planned(step, query, columns, {}, self._keep)
         else:
             given = Leaf(step.leaf, table.names, lambda run: iter(table.rows))
             plan = compile_query(query, [given], self._run.typing)
             rows = self._keep(plan.run(around.reader, around.parameters, around.limits))
         return Table(columns, self.entities.adopt_rows(rows))
 
-    def _read_first(self, query: al.Query, columns: tuple[str, ...]) -> list[Row]:
-        around = self.around
-        typing = self._run.typing
-        engine = around.engine if columns else None
-        execution = split(query, engine, around.parameters, typing)
-        try:
-            return self._keep(self._run_execution(execution, around.parameters))
-        except CannotRun:
-            execution = split(query, None, around.parameters, typing)
-            return self._keep(self._run_execution(execution, around.parameters))
+    def _run_planned(
+        self,
+        step: st.Step,
+        query: al.Query,
+        columns: tuple[str, ...],
+        given: Mapping[str, Value],
+        take: Callable[[Iterable[Row]], list[Row]],
+    ) -> list[Row]:
+        """Run a query of a step by the plan that runs of the step have left, or leave one.
 
-    def _run_execution(
-        self, execution: Execution, parameters: Mapping[str, Value]
-    ) -> Iterator[Row]:
-        return execution.run_rows(self.around.reader, parameters, self.around.limits)
+        `given` are parameters besides those of the statement.
+        """
+        around, typing = self.around, self._run.typing
+        engine = around.engine if columns else None
+        parameters = {**around.parameters, **given}
+        signature = self._signature, parameter_signature(given)
+        key = id(step), columns, self._version, signature, engine is None
+        execution = around.plans.get(key)
+        if execution is None:
+            execution = self._plan(key, split(optimize(query), engine, parameters, typing))
+        try:
+            return take(execution.run_rows(around.reader, parameters, around.limits))
+        except CannotRun:
+            execution = self._plan(key, split(execution.query, None, parameters, typing))
+            return take(execution.run_rows(around.reader, parameters, around.limits))
+        finally:
+            self._engines.update(part.engine for part in execution.parts)
+            if not execution.is_whole:
+                self._engines.add(_EVALUATOR)
+
+    def _plan(self, key: Hashable, execution: Execution) -> Execution:
+        plans = self.around.plans
+        if len(plans) >= _MOST_PLANS:
+            plans.clear()
+        plans[key] = execution
+        return execution
 
     def _keep(self, rows: Iterable[Row]) -> list[Row]:
         """Hold all rows, within the limits of the statement."""
@@ -219,7 +253,6 @@ class StatementRun:
         version, typing = self.around.open_typing()
         if version != self._version:
             self._version, self._run.typing = version, typing
-            self._merges.clear()
 
     def _build_scope(self, names: tuple[str, ...], *expressions: al.Expression) -> Scope:
         items = tuple((str(at), one) for at, one in enumerate(expressions))
@@ -370,21 +403,8 @@ class StatementRun:
 
         PERF: so the store's engine runs it, and finds nodes by their ids and by its indexes.
         """
-        around = self.around
         query, given = self._bind(step, names, row, columns)
-        parameters = {**around.parameters, **given}
-        key = id(step), parameter_signature(given)
-        execution = self._merges.get(key)
-        if execution is None:
-            engine = around.engine if columns else None
-            execution = split(optimize(query), engine, parameters, self._run.typing)
-            self._merges[key] = execution
-        try:
-            rows = list(self._run_execution(execution, parameters))
-        except CannotRun:
-            execution = split(query, None, parameters, self._run.typing)
-            self._merges[key] = execution
-            rows = list(self._run_execution(execution, parameters))
+        rows = self._run_planned(step, query, columns, given, list)
         return self.entities.adopt_rows(rows)
 
     def _bind(
