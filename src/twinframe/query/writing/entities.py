@@ -11,11 +11,14 @@ from dataclasses import replace
 from typing import Final, NoReturn, cast
 
 from twinframe.errors import QueryInvalid
+from twinframe.model.comparison import name_type
 from twinframe.model.rendering import build_json
 from twinframe.model.values import JsonValue, Node, Path, Relationship, Value
 from twinframe.query.algebra import Direction
+from twinframe.query.evaluate.failures import note_span
 from twinframe.query.evaluate.run import Row
 from twinframe.query.reader import GraphReader
+from twinframe.query.spans import Span
 from twinframe.query.writing.port import REMOVED, Assigned, Change, Document
 
 _PLAIN: Final = frozenset({type(None), bool, int, float, str})
@@ -195,6 +198,24 @@ class Entities:
 def is_deleted(entity: Node | Relationship) -> bool:
     """Whether the statement has deleted the entity."""
     return entity.document is _NO_DOCUMENT
+
+
+def require_node(found: Value, name: str, span: Span | None) -> Node:
+    """Return the end `name` of a relationship to create. Raises `QueryInvalid` if it is no node."""
+    if isinstance(found, Node) and not is_deleted(found):
+        return found
+    if isinstance(found, Node):
+        what = "a node that was deleted"
+    else:
+        what = "null" if found is None else name_type(found)
+    shown = "" if name.startswith(" ") else f" {name}"
+    error = QueryInvalid(
+        f"The end{shown} of a relationship to create is {what}.",
+        kind="SemanticError",
+        detail="InvalidEndOfRelationship",
+        phase="runtime",
+    )
+    raise note_span(error, span)
 
 
 def copy_value(value: Value) -> Value:

@@ -30,7 +30,7 @@ from twinframe.query.plan.split import split
 from twinframe.query.reader import GraphReader
 from twinframe.query.spans import Span
 from twinframe.query.writing import steps as st
-from twinframe.query.writing.entities import Entities, copy_value, is_deleted
+from twinframe.query.writing.entities import Entities, copy_value, is_deleted, require_node
 from twinframe.query.writing.needed import find_needed, find_read_within
 from twinframe.query.writing.port import REMOVED, GraphWriter
 from twinframe.query.writing.procedures import accepts
@@ -322,8 +322,8 @@ class StatementRun:
         def make_relationship(row: Row) -> Value:
             properties = build(row)
             ends = (
-                _require_node(row[source], element.source, span),
-                _require_node(row[target], element.target, span),
+                require_node(row[source], element.source, span),
+                require_node(row[target], element.target, span),
             )
             self._count_write()
             made = writer.create_relationship(*ends, kind, properties)
@@ -431,7 +431,7 @@ class StatementRun:
             properties = bind_all(node.properties)
             if node.variable in known:
                 name = f" merged id {node.variable}"
-                given[name] = _require_node(known[node.variable], node.variable, node.span).id
+                given[name] = require_node(known[node.variable], node.variable, node.span).id
                 properties = (*properties, (_ID, al.Parameter(name, node.span)))
             nodes.append(replace(node, properties=properties))
         relationships = tuple(
@@ -689,23 +689,6 @@ def _keep_distinct(rows: Iterable[Row]) -> list[Row]:
 
 def _count_set(properties: Mapping[str, Value]) -> int:
     return sum(1 for key, value in properties.items() if value is not None and key[:1] != "$")
-
-
-def _require_node(found: Value, name: str, span: Span | None) -> Node:
-    if isinstance(found, Node) and not is_deleted(found):
-        return found
-    if isinstance(found, Node):
-        what = "a node that was deleted"
-    else:
-        what = "null" if found is None else name_type(found)
-    shown = "" if name.startswith(" ") else f" {name}"
-    error = QueryInvalid(
-        f"The end{shown} of a relationship to create is {what}.",
-        kind="SemanticError",
-        detail="InvalidEndOfRelationship",
-        phase="runtime",
-    )
-    raise note_span(error, span)
 
 
 def _build_path(values: Sequence[Value]) -> Path:
