@@ -29,7 +29,7 @@ from twinframe.mcp.errors import (
     render_defect,
     render_failure,
 )
-from twinframe.mcp.tool import Answer, Tool, Toolbox
+from twinframe.mcp.tool import Answer, Tool, Toolbox, build_action
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Calls:
         assistant uses it, and a missing tool could not report the missing permission. A caller
         without permission is told so by the result.
         """
-        return [tool for tool in self._tools.values() if not self._is_off(tool)]
+        return [tool for tool in self._tools.values() if self._find_off(tool) is None]
 
     async def run(self, params: CallToolRequestParams) -> CallToolResult:
         """Return the result of a call; raises only when cancelled."""
@@ -74,8 +74,8 @@ class Calls:
             reference = find_reference()
             logger.exception("Defect in %s (reference %s).", params.name, reference)
             result, outcome = build_failed(render_defect(reference)), "InternalError"
-        if tool is not None and tool.writes and given.get("dry_run") is not True:
-            action = _build_action(tool.name, given)
+        if tool is not None and tool.writes and not tool.is_rehearsal(given):
+            action = _build_action(tool, given)
             self._box.access.note_change(action, done=outcome == "done")
         self._log(params.name, outcome, start)
         return result
@@ -89,11 +89,11 @@ class Calls:
         if self._rates is not None:
             spend_call(self._rates, _find_kind(tool))
         # SEC: permission before arguments: a caller without permission learns nothing by trying.
-        action = _build_action(tool.name, given)
+        action = _build_action(tool, given)
         for permission in tool.find_permissions(given):
             await self._box.access.check(permission, action)
-        if self._is_off(tool):
-            raise WritingOff(tool.name)
+        if (off := self._find_off(tool)) is not None:
+            raise off
         arguments = parse_arguments(
             tool.arguments, tool.name, parse_values(given, self._box.json_limits)
         )
@@ -119,8 +119,14 @@ class Calls:
         except TwinframeError:
             return []  # advice is optional; the error itself is returned all the same
 
-    def _is_off(self, tool: Tool[Any]) -> bool:
-        return tool.writes and self._box.limits.read_only
+    def _find_off(self, tool: Tool[Any]) -> WritingOff | None:
+        """Return the error of a tool that the settings disable."""
+        limits = self._box.limits
+        if tool.writes and limits.read_only:
+            return WritingOff(tool.name)
+        if tool.switch and not getattr(limits, tool.switch):
+            return WritingOff(tool.name, tool.switch)
+        return None
 
     def _log(self, name: str, outcome: str, start: float) -> None:
         if not logger.isEnabledFor(logging.INFO):
@@ -143,12 +149,11 @@ def _find_kind(tool: Tool[Any]) -> Kind:
     return Kind.QUERY if _QUERIES in tool.permissions else Kind.READ
 
 
-def _build_action(name: str, given: Mapping[str, Any]) -> str:
+def _build_action(tool: Tool[Any], given: Mapping[str, Any]) -> str:
     """Return the action for the audit log: the tool, its object, and whether it is a rehearsal."""
     keys = (given.get(key) for key in _KEYS)
     about = [clean_text(key[:_LONGEST_KEY]) for key in keys if isinstance(key, str)]
-    rehearsal = ["(dry run)"] if given.get("dry_run") is True else []
-    return " ".join(["tools/call", name, *about, *rehearsal])
+    return build_action(tool.name, *about, rehearses=tool.is_rehearsal(given))
 
 
 def _build_result(answer: Answer) -> CallToolResult:

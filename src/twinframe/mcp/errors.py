@@ -10,6 +10,7 @@ from typing import Final
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
+from pydantic.alias_generators import to_pascal
 
 from twinframe.errors import (
     AccessError,
@@ -48,14 +49,21 @@ class UnknownResource(NotFound):
 
 
 class WritingOff(AccessError):
-    """The tool writes to the graph, and writing is disabled in this server."""
+    """The tool writes to the graph, and writing is disabled in this server.
+
+    `switch` is the setting of the tool itself, if that is the reason.
+    """
 
     code = "ReadOnly"
 
-    def __init__(self, tool: str) -> None:
-        super().__init__(
-            f"{tool} changes the graph, and this server only reads it (MCP__ReadOnly=true)."
+    def __init__(self, tool: str, switch: str = "") -> None:
+        reason = (
+            f"{tool} is not turned on in this server: its operator sets "
+            f"MCP__{to_pascal(switch)}=true."
+            if switch
+            else f"{tool} changes the graph, and this server only reads it (MCP__ReadOnly=true)."
         )
+        super().__init__(reason)
 
 
 class NotConfirmed(InputError):

@@ -34,12 +34,15 @@ _LEAST_BYTES = 1024
 
 
 class Effect(enum.Enum):
-    """The effect of a call on the graph: READ nothing; ADD and CHANGE write; DELETE removes."""
+    """The effect of a call on the graph: READ nothing; ADD and CHANGE write; DELETE removes; ANY
+    may do all of that.
+    """
 
     READ = "read"
     ADD = "add"
     CHANGE = "change"
     DELETE = "delete"
+    ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,9 @@ class Tool(Generic[A]):
     `narrow`, if there is one, returns the permissions of a call from its arguments instead:
     `permissions` are those of one without optional arguments.
 
+    One that `rehearses` keeps nothing unless the call says `dry_run: false`. `switch` is the member
+    of `McpSettings` that turns it on, empty for one that is always on.
+
     `description` is for a model that has never seen a twin; it is read at the beginning of each
     session, so every word of it costs.
     """
@@ -100,10 +106,17 @@ class Tool(Generic[A]):
     run: Callable[[Toolbox, A], Awaitable[Answer]]
     example: Mapping[str, JsonValue] = field(default_factory=dict)
     narrow: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
+    rehearses: bool = False
+    switch: str = ""
 
     def find_permissions(self, given: Mapping[str, Any]) -> Sequence[str]:
         """Return those that a call needs; its arguments were not checked yet."""
         return self.permissions if self.narrow is None else self.narrow(given)
+
+    def is_rehearsal(self, given: Mapping[str, Any]) -> bool:
+        """Return whether a call with these arguments keeps nothing."""
+        asked = given.get("dry_run")
+        return asked is True or (self.rehearses and asked is not False)
 
     @property
     def writes(self) -> bool:
@@ -149,9 +162,14 @@ def _build_annotations(effect: Effect) -> ToolAnnotations:
     return ToolAnnotations(
         read_only_hint=False,
         destructive_hint=effect is not Effect.ADD,
-        idempotent_hint=effect is not Effect.ADD,
+        idempotent_hint=effect in (Effect.CHANGE, Effect.DELETE),
         open_world_hint=False,
     )
+
+
+def build_action(name: str, *about: str, rehearses: bool) -> str:
+    """Build the action of a call for the audit log."""
+    return " ".join(["tools/call", name, *about, *(["(dry run)"] if rehearses else [])])
 
 
 def require_confirmation(if_match: str | None, *, confirmed: bool) -> None:

@@ -214,6 +214,11 @@ class McpSettings(Section):
     read_only: bool = Field(
         default=False, description="Neither list nor run the tools that change the graph."
     )
+    write_cypher: bool = Field(
+        default=False,
+        description="List and run `run_cypher`, by which assistants run statements that write, as "
+        "far as the caller may.",
+    )
     max_rows: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=1000, description="Most rows of one answer, whatever a call requests."
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import orjson
+from pydantic.alias_generators import to_pascal
 
 from twinframe.mcp.arguments import build_schema
 from twinframe.mcp.prompts import list_prompts
@@ -18,6 +19,7 @@ _EFFECTS: Final = {
     Effect.ADD: "adds",
     Effect.CHANGE: "changes",
     Effect.DELETE: "deletes",
+    Effect.ANY: "adds, changes and deletes",
 }
 
 
@@ -33,7 +35,8 @@ def _render_tool(tool: Tool[Any]) -> Iterator[str]:
     schema = build_schema(tool.arguments)
     permissions = ", ".join(f"`{one}`" for one in tool.permissions)
     yield from (f"### {tool.name}", "", tool.description, "")
-    yield from (f"{tool.title}: it {_EFFECTS[tool.effect]}; needs {permissions}.", "")
+    switch = f" It is off unless `MCP__{to_pascal(tool.switch)}=true`." if tool.switch else ""
+    yield from (f"{tool.title}: it {_EFFECTS[tool.effect]}; needs {permissions}.{switch}", "")
     yield from ("| argument | type | meaning |", "| --- | --- | --- |")
     for name, field in schema["properties"].items():
         needed = " (required)" if name in schema.get("required", ()) else ""

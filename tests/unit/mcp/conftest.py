@@ -43,7 +43,7 @@ class Assistant:
 
     def __init__(self, world: World, access: ToolAccess | None = None, **limits: Any) -> None:
         self.world = world
-        settings = Settings.model_validate({"MCP": limits})
+        settings = Settings.model_validate({"MCP": {"write_cypher": True, **limits}})
         self.server = build_server(world.graph, settings, access or OpenAccess())
 
     def do(self, work: Any) -> Any:

@@ -121,7 +121,7 @@ def store() -> Iterator[GraphStore]:
 
 @pytest.fixture
 def served(world: World) -> Served:
-    return Served(world, [], Settings())
+    return Served(world, [], Settings.model_validate({"MCP": {"WriteCypher": True}}))
 
 
 def test_all_tools_that_are_listed_are_judged_here(served: Served) -> None:

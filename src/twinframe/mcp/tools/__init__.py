@@ -11,10 +11,12 @@ from twinframe.mcp.tools.models import MODELS
 from twinframe.mcp.tools.querying import QUERYING
 from twinframe.mcp.tools.relationships import RELATIONSHIPS
 from twinframe.mcp.tools.twins import TWINS
+from twinframe.mcp.tools.writing import WRITING
 
 TOOLS: Final[tuple[Tool[Any], ...]] = (
     *EXPLORING,
     *QUERYING,
+    *WRITING,
     *TWINS,
     *RELATIONSHIPS,
     *HISTORY,
