@@ -12,6 +12,7 @@ from neo4j.exceptions import AuthError, ClientError
 
 from tests.e2e.hosted import Provisioner, build_environment, build_hosted
 from tests.e2e.server import Certificates, Server, free_port, make_certificates
+from tests.e2e.token_server import AUDIENCE, TokenProcess
 from twinframe.access.authentication.api_keys import ApiKeys
 
 PERMISSIONS = ["query/read", "query/write", "digitaltwins/read", "digitaltwins/write"]
@@ -68,6 +69,35 @@ def test_hosted_graphs_are_databases(bolt: Bolt) -> None:
         with pytest.raises(ClientError) as caught:
             driver.execute_query("RETURN 1", database_="middle")
         assert caught.value.code == "Neo.ClientError.Database.DatabaseNotFound"
+
+
+def test_a_client_of_the_token_server_logs_in_by_its_id_and_secret(tmp_path: Path) -> None:
+    port = free_port()
+    with TokenProcess(tmp_path) as tokens:
+        client = tokens.add_client("tool", "query/*", "digitaltwins/*")
+        environment = {
+            "Authentication__Enabled": "true",
+            "Authentication__Mode": "Jwt",
+            "Authentication__Authority": tokens.issuer,
+            "Authentication__Audience": AUDIENCE,
+            "Bolt__Enabled": "true",
+            "Bolt__Bind": f"127.0.0.1:{port}",
+            "Bolt__TokenEndpoint": f"{tokens.issuer}/oauth/token",
+            "Graph__Open": "true",
+        }
+        with Server(tmp_path, environment=environment) as running:
+            uri = f"bolt://127.0.0.1:{port}"
+            auth = client.client_id, client.client_secret
+            with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
+                driver.execute_query("CREATE (:Thing)")
+                assert driver.execute_query("MATCH (n:Thing) RETURN n").records
+            for wrong in ((client.client_id, "wrong"), ("nobody", client.client_secret)):
+                with (
+                    neo4j.GraphDatabase.driver(uri, auth=wrong) as refused,
+                    pytest.raises(AuthError),
+                ):
+                    refused.verify_connectivity()
+        assert "Traceback" not in running.log.read_text(encoding="utf-8")
 
 
 def test_a_wrong_key_is_refused(bolt: Bolt) -> None:

@@ -17,6 +17,7 @@ from typing import Final, Protocol, cast
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates, Kind
 from twinframe.bolt.bookmarks import check_bookmarks, render_bookmark
+from twinframe.bolt.exchange import TokenExchange
 from twinframe.bolt.failures import (
     EXPIRED,
     UNEXPECTED,
@@ -93,7 +94,8 @@ class Output(Protocol):
 class BoltService:
     """What all connections share. A `gate` of None asks nobody for credentials.
 
-    `origins` are those of pages that may connect from a browser. `observe` takes each statement
+    `origins` are those of pages that may connect from a browser. `exchange` is for clients that
+    log in by id and secret. `observe` takes each statement
     that was run, with its database, for metrics.
     """
 
@@ -105,6 +107,7 @@ class BoltService:
     server: str
     page_size: int
     origins: tuple[str, ...] = ()
+    exchange: TokenExchange | None = None
     observe: Callable[[str, Ran], None] | None = None
 
 
@@ -120,7 +123,7 @@ class Connection:
         self._output = output
         self._name = name
         self._address = address
-        self._login = Login(service.gate, service.scopes, name, address)
+        self._login = Login(service.gate, service.scopes, name, address, service.exchange)
         self._state = State.NEGOTIATION
         self._results: dict[int, Result] = {}
         self._last = _ALL

@@ -182,6 +182,23 @@ class InvalidBookmark(BoltError):
     bolt = Code(f"{_CLIENT}Transaction.InvalidBookmark", "22000", _DATA)
 
 
+class LoginUnavailable(BoltError):
+    """The token endpoint gave no answer to a login."""
+
+    code = "LoginUnavailable"
+    bolt = Code(
+        f"{_TRANSIENT}General.DatabaseUnavailable",
+        "08N00",
+        "error: connection exception - unable to connect to database",
+    )
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The token endpoint, where user and password are exchanged for a token, gives none at "
+            "the moment; try again."
+        )
+
+
 class BookmarkTimeout(BoltError):
     """The change of a bookmark did not come in time."""
 

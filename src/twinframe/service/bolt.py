@@ -6,9 +6,11 @@ import ssl
 from typing import TYPE_CHECKING
 
 import twinframe
+from twinframe.access.authentication.build import load_trust
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates
 from twinframe.bolt.connection import BoltService
+from twinframe.bolt.exchange import TokenExchange
 from twinframe.bolt.graphs import Databases, OwnDatabase, Ran
 from twinframe.bolt.server import BoltServer
 from twinframe.graph import Graph
@@ -56,9 +58,19 @@ def build_server(
         _AGENT,
         settings.query.max_page_size,
         settings.cors.origins,
+        _build_exchange(settings),
         observe,
     )
     return BoltServer(service, memory, build_tls(find_tls(settings)))
+
+
+def _build_exchange(settings: Settings) -> TokenExchange | None:
+    """Build what logs clients in by id and secret. Raises `SettingsError`."""
+    own = settings.authentication
+    if not settings.bolt.token_endpoint:
+        return None
+    endpoint, trust = settings.bolt.token_endpoint, load_trust(own.ca_file)
+    return TokenExchange(endpoint, own.audience, own.keys_timeout, trust)
 
 
 def find_tls(settings: Settings) -> TlsSettings:

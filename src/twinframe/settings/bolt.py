@@ -7,7 +7,15 @@ from typing import Annotated, Final
 
 from pydantic import Field, field_validator
 
-from twinframe.settings.section import Bytes, Count, Seconds, Section, TlsSettings, check_bind
+from twinframe.settings.section import (
+    Bytes,
+    Count,
+    Seconds,
+    Section,
+    TlsSettings,
+    check_bind,
+    check_endpoint,
+)
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,62}")
 
@@ -35,6 +43,12 @@ class BoltSettings(Section):
         default=(),
         description="`host:port` of all nodes of the service, the same on each of them: routing "
         "drivers spread their sessions over these. Empty: this node alone.",
+    )
+    token_endpoint: str = Field(
+        default="",
+        description="Token endpoint of the issuer, such as `https://issuer.example/oauth/token`: "
+        "user and password of a login are exchanged there, as a client's id and secret, for an "
+        "access token. Empty: the password is an API key.",
     )
     login_timeout: Seconds = Field(
         default=10.0, description="Seconds from the connection to the end of its login."
@@ -84,6 +98,11 @@ class BoltSettings(Section):
     @classmethod
     def _check_advertised(cls, value: str) -> str:
         return check_bind(value) if value else value
+
+    @field_validator("token_endpoint")
+    @classmethod
+    def _check_token_endpoint(cls, value: str) -> str:
+        return check_endpoint(value)
 
     @field_validator("nodes")
     @classmethod

@@ -21,8 +21,8 @@ from authlib.oauth2.rfc6749.models import ClientMixin
 from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
 from authlib.oauth2.rfc6750 import BearerTokenGenerator
 
+from twinframe.access.back_off import BackOff
 from twinframe.settings.section import is_origin
-from twinframe.tokenserver.back_off import BackOff
 from twinframe.tokenserver.clients import Client, Clients
 from twinframe.tokenserver.signing_keys import SigningKey
 from twinframe.tokenserver.token_requests import ClientRefused, TokenRequest, build_request_error

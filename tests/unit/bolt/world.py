@@ -103,6 +103,7 @@ class BoltWorld(AbstractContextManager["BoltWorld"]):
             "Neo4j/5.26.0",
             _PAGE,
             ("https://viewer.example",),
+            None,
             lambda _, ran: self.ran.append(ran),
         )
         if self._gate is not None:

@@ -138,6 +138,11 @@ _HEADER = b"x-api-key"
 _MOST_KNOWN = 1024
 
 
+def is_api_key(text: str) -> bool:
+    """Return whether a text has the form of an API key."""
+    return _KEY.fullmatch(text) is not None
+
+
 class ApiKeyAuthenticator(Authenticator):
     """Reads one `X-API-Key` header of the form `tfk_<id>_<secret>`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from twinframe.tokenserver.back_off import BackOff
+from twinframe.access.back_off import BackOff
 
 
 class Time:
