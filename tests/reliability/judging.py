@@ -14,6 +14,9 @@ from typing import Literal, TypeAlias, TypeVar
 ROOT = Path(__file__).resolve().parents[2]
 SEEDED = Path(__file__).resolve().parent / "seeded"
 
+PATIENCE = float(os.environ.get("TWINFRAME_PATIENCE", "1"))
+"""How many times as long a goal may take: more than once where the machine has other work."""
+
 Size: TypeAlias = Literal["full", "smoke"]
 
 T = TypeVar("T")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.reliability.judging import (
+    PATIENCE,
     ROOT,
     Figure,
     Goal,
@@ -37,7 +38,7 @@ NOT_RUN: Final = 3
 
 def find_longest(goal: Goal) -> int:
     """Seconds after which a run of this goal's judge is given up."""
-    return max(LONGEST, goal.longest)
+    return int(PATIENCE * max(LONGEST, goal.longest))
 
 
 def run_goal(goal: Goal, size: Size, seed: int, *, with_goal: bool, with_twin: bool) -> Row:
@@ -62,8 +63,8 @@ def run_goal(goal: Goal, size: Size, seed: int, *, with_goal: bool, with_twin: b
         verdict, note = "FAILED", str(error)
     end = time.monotonic()
     seconds, twin_seconds = half - start, end - half
-    if size == "full" and with_goal and with_twin and end - start > goal.longest:
-        note = f"it took {end - start:.0f} s, more than {goal.longest}; {note}"
+    if size == "full" and with_goal and with_twin and end - start > goal.longest * PATIENCE:
+        note = f"it took {end - start:.0f} s, more than {goal.longest * PATIENCE:.0f}; {note}"
         verdict = "FAILED" if verdict == "held" else verdict
     return Row(goal, verdict, figures, twins, seconds, twin_seconds, load, note)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.e2e.server import Server
 from tests.reliability.goals.r01_kill_service import count_findings
-from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly
+from tests.reliability.judging import PATIENCE, Figure, Goal, Trial, Twin, at_least, exactly
 from tests.reliability.statement_clients import contending, count, list_figures, prepare
 from tests.reliability.traffic import list_workers
 
@@ -37,7 +37,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
 def judge_service(trial: Trial, environment: Mapping[str, str]) -> list[Figure]:
     """The same over any storage."""
     dice = random.Random(trial.seed)
-    wanted, longest = trial.pick(50_000, 500), trial.pick(600, 60)
+    wanted, longest = trial.pick(50_000, 500), trial.pick(600, 60) * PATIENCE
     wanted_kills, kills = trial.pick(30, 2), 0
     settings = {"Logging__Access": "false", **environment}
     with Server(trial.folder, workers=2, environment=settings) as server:

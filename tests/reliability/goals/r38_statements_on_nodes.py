@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from tests.reliability.goals.r36_statements import TWINS
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly
+from tests.reliability.judging import PATIENCE, Figure, Goal, Trial, at_least, exactly
 from tests.reliability.services import serving
 from tests.reliability.statement_clients import contending, count, list_figures, prepare
 
@@ -17,7 +17,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
     dice = random.Random(trial.seed)
     wanted, kills = trial.pick(50_000, 500), trial.pick(24, 2)
     with serving(trial.folder, 2) as services:
-        end = time.monotonic() + trial.pick(700, 120)
+        end = time.monotonic() + trial.pick(700, 120) * PATIENCE
         prepare(services.ports[0])
         with contending(services.ports, trial.seed) as clients:
             for half in (1, 2):
