@@ -14,7 +14,7 @@ import orjson
 from tests.tck.comparison import build_row_key
 from tests.tck.engines import Answer, Engine
 from tests.tck.graph import State, find_side_effects
-from tests.tck.procedures import parse_procedure
+from tests.tck.procedures import install, parse_procedure
 from tests.tck.scenarios import NotUnderstood, Scenario, Step, read_named_graph
 from tests.tck.values import Expected, parse_value
 from twinframe.errors import TwinframeError
@@ -118,7 +118,7 @@ def _read_parameters(course: _Course, step: Step) -> None:
 def _add_procedure(course: _Course, step: Step) -> None:
     procedure = parse_procedure(step)
     course.procedures[procedure.name] = procedure
-    course.engine.graph.offer(course.procedures)
+    course.engine.graph.offer(install(course.procedures.values()))
 
 
 # --- when ----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from twinframe.graph.queries.names import QueryWarning
 from twinframe.graph.queries.queries import QueryPage
 from twinframe.graph.statements.statements import StatementResult
 from twinframe.query.evaluate.run import Row
-from twinframe.query.writing.run import Counters
+from twinframe.query.writing.surroundings import Counters
 
 _ESCAPE: Final = b"\x1b"
 _PIECE_BYTES: Final = 64 * 1024

@@ -9,7 +9,7 @@ from typing import Final
 from twinframe.bolt.framing import Version
 from twinframe.bolt.results import Result
 from twinframe.graph.queries.names import QueryWarning
-from twinframe.query.writing.run import Counters
+from twinframe.query.writing.surroundings import Counters
 
 _STATUSES_SINCE: Final = Version(5, 6)
 _DONE: Final = {"gql_status": "00000", "status_description": "note: successful completion"}

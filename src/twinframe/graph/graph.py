@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -31,7 +31,7 @@ from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.series.series import Series
 from twinframe.graph.series.upkeep import PointKind
 from twinframe.graph.statements.explicit import ExplicitTransactions
-from twinframe.graph.statements.procedures import BUILT_IN
+from twinframe.graph.statements.procedures import build_procedures
 from twinframe.graph.statements.statements import Statements
 from twinframe.graph.transfer.exporting import Portable
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
@@ -48,7 +48,7 @@ from twinframe.graph.twins.twins import Components, Twins
 from twinframe.graph.workspaces.workspaces import Workspaces
 from twinframe.model.clock import Clock, build_steady_clock, read_clock
 from twinframe.query.engine import QueryEngine
-from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
+from twinframe.query.writing.procedures import Procedure
 from twinframe.runtime.instruments.base import Instruments
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.settings import Settings
@@ -87,7 +87,7 @@ class Graph:
         run_apart: RunApart | None = None,
         points: PointStore | None = None,
         ingest: BuildIngestion | None = None,
-        procedures: Procedures = NO_PROCEDURES,
+        procedures: Sequence[Procedure] = (),
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
@@ -99,7 +99,7 @@ class Graph:
         worker may hold for all its graphs. `index_upkeep` is the store's, if it has that ability.
         `run_apart` runs long jobs in processes of their own. `points` are kept there, if at all.
         `ingest` makes the background task that takes in messages of sources, if there are any.
-        `procedures` are those that statements may call besides the built-in ones, by their names.
+        `procedures` are those that statements may call besides the built-in ones.
         """
         clock = build_steady_clock(clock)
         write_clock = WriteClock(clock)
@@ -150,8 +150,8 @@ class Graph:
             *([PointKind(point_runner)] if point_runner is not None else []),
             *([ingest(context, self.series, instruments)] if ingest is not None else []),
         )
-        self.queries = Queries(context, engine, scratch, instruments, self.series)
-        known = {**BUILT_IN, **procedures}
+        known = build_procedures(procedures)
+        self.queries = Queries(context, engine, scratch, instruments, self.series, known)
         self.statements = Statements(context, engine, known, instruments)
         self.explicit = ExplicitTransactions(context, self.statements, engine, scratch)
         if engine is not None:

@@ -91,6 +91,8 @@ PROJECTION = Seam(
     {"columns": "twinframe-columns"},
 )
 
+PROCEDURE = Seam("twinframe.procedure", "procedure", "twinframe_procedures")
+
 POINT_STORE = Seam(
     "twinframe.point_store",
     "point store",
@@ -107,6 +109,7 @@ SEAMS = (
     SITE,
     PROJECTION,
     POINT_STORE,
+    PROCEDURE,
 )
 
 T = TypeVar("T")

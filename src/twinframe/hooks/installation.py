@@ -17,6 +17,7 @@ from twinframe.hooks.drivers import (
     EVENT_SINK,
     PERMISSION_PROVIDER,
     POINT_STORE,
+    PROCEDURE,
     PROJECTION,
     RESOURCE_TYPE,
     SITE,
@@ -28,10 +29,12 @@ from twinframe.hooks.drivers import (
     load_plugins,
 )
 from twinframe.hooks.manager import build_manager
+from twinframe.hooks.procedures import gather_procedures
 from twinframe.hooks.resource_types.base import ResourceType, ResourceTypeRegistry
 from twinframe.hooks.sections import build_plugin_sections, build_section_path, read_section_class
 from twinframe.hooks.sites import ServiceFacts, Site
 from twinframe.query.engine import QueryEngine
+from twinframe.query.writing.procedures import Procedure
 from twinframe.runtime.diagnosis.findings import Finding
 from twinframe.settings import Configuration, Section, Settings, load_settings
 from twinframe.settings.shape import KeyPath
@@ -234,6 +237,14 @@ class Installation:
             section = self._read_section(plugin)
             found += plugin.build_all("twinframe_resource_types", ResourceType, settings=section)
         return ResourceTypeRegistry(found)
+
+    def build_procedures(self) -> Sequence[Procedure]:
+        """Build the procedures of all plugins.
+
+        Raises `PluginError` for two of one name, and for what a procedure may not declare.
+        """
+        plugins = load_plugins(self.manager, PROCEDURE)
+        return gather_procedures((plugin, self._read_section(plugin)) for plugin in plugins)
 
     def build_sites(self, service: ServiceFacts) -> Sequence[tuple[str, Site]]:
         """Build the sites of all plugins, each with its plugin's name. Raises `PluginError`."""

@@ -12,6 +12,7 @@ from twinframe.hooks.drivers import (
     EVENT_SINK,
     PERMISSION_PROVIDER,
     POINT_STORE,
+    PROCEDURE,
     PROJECTION,
     RESOURCE_TYPE,
     SITE,
@@ -35,6 +36,7 @@ _SLOTS: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
     ),
     # All of them are in use: a section that nothing sets has its defaults when it is read.
     "Resources": (RESOURCE_TYPE, "", lambda _settings: None),
+    "Procedures": (PROCEDURE, "", lambda _settings: None),
     "Query": (PROJECTION, "", lambda _settings: None),
     "History": (
         POINT_STORE,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from twinframe.hooks.sites import ServiceFacts, Site
     from twinframe.hooks.sources.base import MessageSource
     from twinframe.query.engine import QueryEngine
+    from twinframe.query.writing.procedures import Procedure
     from twinframe.runtime.diagnosis.findings import Finding
     from twinframe.settings import AuthorizationSettings, Section
     from twinframe.storage.base import GraphStore
@@ -136,5 +137,15 @@ def twinframe_routes(settings: Section, service: ServiceFacts) -> Sequence[Site]
 
     `settings` is the plugin's section, whose keys are under its name: `Explorer__…`. `service` are
     the facts about the service that the pages may know.
+    """
+    return ()
+
+
+@hookspec
+def twinframe_procedures(settings: Section) -> Sequence[Procedure]:
+    """Procedures that statements of `POST /cypher` may `CALL`, on all graphs of the service.
+
+    `settings` is the plugin's section. The name of each has two or more parts, `acme.reachable`;
+    `db` and `dbms` are the service's own.
     """
     return ()

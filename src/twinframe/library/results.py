@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.library.documents import Document
 from twinframe.library.frames import build_frame, build_table
-from twinframe.query.writing.run import Counters
+from twinframe.query.writing.surroundings import Counters
 
 if TYPE_CHECKING:
     import pandas as pd

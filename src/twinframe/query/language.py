@@ -11,7 +11,7 @@ from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.query.adt.builder import build_adt_query
 from twinframe.query.adt.errors import AdtSource
 from twinframe.query.adt.parser import parse_adt
-from twinframe.query.algebra import Expression, Project, Query
+from twinframe.query.algebra import Expression, Project, Query, Unit
 from twinframe.query.cypher import ast
 from twinframe.query.cypher.builder import build_query, build_statement
 from twinframe.query.cypher.lexer import COMMENT_PATTERN
@@ -35,6 +35,7 @@ _FIRST_WORDS = re.compile(
 _AS_OF = re.compile(
     rf"{_BLANKS}*+(?:(?:{'|'.join(PREFIXES)}){_BLANKS}++)?AS{_BLANKS}++OF\b", re.IGNORECASE
 )
+_CALL = re.compile(r"\bCALL\b", re.IGNORECASE)
 _NO_LINE_END = re.compile(r"[^\r\n]")
 
 
@@ -67,7 +68,8 @@ class ParsedQuery:
     """A query ready to be planned.
 
     `parameters` are the names it uses, in order of first use; `prefix` is EXPLAIN or PROFILE where
-    one of them precedes it, `as_of` the clause that names the state to read.
+    one of them precedes it, `as_of` the clause that names the state to read. `statement` has the
+    steps of a text that calls procedures, whose `query` has its columns alone.
     """
 
     language: Language
@@ -75,6 +77,7 @@ class ParsedQuery:
     parameters: tuple[str, ...] = ()
     prefix: str = ""
     as_of: AsOf | None = None
+    statement: Statement | None = None
 
 
 def parse_query(
@@ -82,10 +85,12 @@ def parse_query(
     *,
     parameters: Collection[str] = (),
     options: FrontEndOptions | None = None,
+    procedures: Procedures = NO_PROCEDURES,
 ) -> ParsedQuery:
     """Parse a query of either language.
 
-    `parameters` are the names sent with the request. Raises QueryInvalid for an invalid text,
+    `parameters` are the names sent with the request. A query may call `procedures` where the
+    options allow calls. Raises QueryInvalid for an invalid text,
     LimitExceeded for one that is too long.
     """
     options = options or FrontEndOptions()
@@ -98,9 +103,30 @@ def parse_query(
         return ParsedQuery(Language.ADT, algebra, prefix=statement.prefix)
     source = Source(text)
     tree, prefix = parse_cypher(source, options)
-    used = check_query(source, tree, parameters)
+    used = check_query(source, tree, parameters, procedures)
+    if options.calls and _CALL.search(text) is not None:
+        steps = build_statement(tree, procedures)
+        if not steps.is_query:
+            _check_calls(source, steps, prefix)
+            algebra = Query(Unit(), steps.columns, source=source)
+            return ParsedQuery(Language.CYPHER, algebra, used, prefix, as_of, steps)
     algebra = replace(build_query(tree), source=source)
     return ParsedQuery(Language.CYPHER, algebra, used, prefix, as_of)
+
+
+def _check_calls(source: Source, statement: Statement, prefix: str) -> None:
+    """SEC: whoever may query may call what only reads and needs no permission of its own."""
+    for call in statement.list_calls():
+        name, reason = call.procedure.name, ""
+        if call.procedure.writes:
+            reason = f"{name} writes"
+        elif call.procedure.permission:
+            reason = f"{name} needs the permission {call.procedure.permission}"
+        elif prefix:
+            reason = f"{prefix} shows no procedure here"
+        if reason:
+            message = f"{reason}; send this to POST /cypher"
+            raise source.error(call.span, "ProcedureNotAllowed", message, kind="ProcedureError")
 
 
 @dataclass(frozen=True, slots=True)

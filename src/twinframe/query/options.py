@@ -22,6 +22,7 @@ class FrontEndOptions:
     - `vendor_hops_exclusive`: `*n..m` in the vendor's MATCH excludes n itself.
     - `vendor_extensions`: allow what the vendor's language lacks (ORDER BY, GROUP BY, ...).
     - `writes`: parse clauses that write and calls of procedures, which are refused otherwise.
+    - `calls`: parse calls of procedures without `writes`.
     - `map_properties`: a property may be a map, as a model may declare it.
     """
 
@@ -35,4 +36,5 @@ class FrontEndOptions:
     vendor_hops_exclusive: bool = True
     vendor_extensions: bool = True
     writes: bool = False
+    calls: bool = False
     map_properties: bool = True

@@ -57,6 +57,7 @@ def build_graph(
         run_apart=None if jobs is None else jobs.run,
         points=points or installation.build_point_store(service.store),
         ingest=ingest,
+        procedures=installation.build_procedures(),
     )
 
 

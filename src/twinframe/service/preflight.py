@@ -63,6 +63,7 @@ def find_refusals(
         lambda: build_endpoints(installation),
         lambda: _check_sources(installation),
         lambda: build_sites(installation),
+        installation.build_procedures,
     ]
     if everything:
         checks.append(installation.build_resource_types)

@@ -10,7 +10,12 @@ from twinframe.settings.access import (
     TokenServerSettings,
 )
 from twinframe.settings.billing import BillingSettings
-from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
+from twinframe.settings.control import (
+    ControlSettings,
+    HostingSettings,
+    ProceduresSettings,
+    ResourcesSettings,
+)
 from twinframe.settings.jobs import JobsSettings
 from twinframe.settings.load import CONFIG_VARIABLE, Configuration, load_settings
 from twinframe.settings.section import (
@@ -60,6 +65,7 @@ __all__ = [
     "MemorySettings",
     "PluginSection",
     "PluginSections",
+    "ProceduresSettings",
     "QuerySettings",
     "ResourcesSettings",
     "Seconds",

@@ -139,6 +139,10 @@ class ResourcesSettings(Section):
     """The resource types; each has a section of its own here, such as `Resources__Flow`."""
 
 
+class ProceduresSettings(Section):
+    """The procedures of plugins; each has a section of its own here, such as `Procedures__Acme`."""
+
+
 class HostingSettings(Section):
     """The graphs that the control plane brings up, and the service that serves them."""
 

@@ -15,7 +15,12 @@ from twinframe.settings.access import (
 )
 from twinframe.settings.billing import BillingSettings
 from twinframe.settings.bolt import BoltSettings
-from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
+from twinframe.settings.control import (
+    ControlSettings,
+    HostingSettings,
+    ProceduresSettings,
+    ResourcesSettings,
+)
 from twinframe.settings.derivations import DerivationsSettings
 from twinframe.settings.events import EventsSettings
 from twinframe.settings.history import HistorySettings
@@ -497,6 +502,7 @@ class Settings(Section):
     jobs: JobsSettings = JobsSettings()
     billing: BillingSettings = BillingSettings()
     resources: ResourcesSettings = ResourcesSettings()
+    procedures: ProceduresSettings = ProceduresSettings()
     export: ExportSettings = ExportSettings()
     sparql: SparqlSettings = SparqlSettings()
     secrets: SecretSettings = SecretSettings()

@@ -156,8 +156,8 @@ A map projection makes a map of a variable's node, relationship or map; of null 
 - Beside an aggregate the variable must be a column of its own: instead of
   `RETURN a {.name, n: count(b)}` write `WITH a, count(b) AS n RETURN a {.name, n}`.
 
-`CALL name()` of a procedure belongs to [`POST /cypher`](../how-to/write-with-cypher.md), and is
-refused in a query.
+`CALL name(arguments) YIELD result` calls a
+[procedure](../how-to/write-with-cypher.md#procedures). A query calls those that only read.
 """
 
 _TEMPORAL = """## Dates, times and durations

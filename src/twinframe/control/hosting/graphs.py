@@ -238,6 +238,7 @@ class HostedGraphs:
         self._build_host = build_host
         self._instruments = instruments
         self._installation = installation
+        self._procedures = installation.build_procedures()
         self._settings = installation.settings
         self._most = installation.settings.hosting.max_open_graphs
         self._build_gate = build_gate
@@ -362,6 +363,7 @@ class HostedGraphs:
                 memory=self._memory,
                 index_upkeep=find_index_upkeep(store),
                 points=self._installation.build_point_store(store),
+                procedures=self._procedures,
             )
             api = self._build_api_context(graph)
             runner.prepare()

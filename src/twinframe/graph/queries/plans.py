@@ -31,6 +31,8 @@ from twinframe.query.plan.plan_cache import PlanCache, PlanKey, build_plan_key
 from twinframe.query.plan.profile import Profiler, unshare
 from twinframe.query.plan.split import split
 from twinframe.query.render import render_query
+from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
+from twinframe.query.writing.reading import StatementExecution
 from twinframe.settings import QuerySettings
 from twinframe.storage.base import GraphSession
 
@@ -66,6 +68,8 @@ class Plan:
 
     def fingerprint(self) -> str:
         """A digest of the plan: equal for texts with the same algebra."""
+        if isinstance(self.execution, StatementExecution):
+            return build_digest(self.key.text)
         query = self.execution.query
         if self.form is not None:
             query = restore_literals(query, self.lifted)
@@ -91,10 +95,15 @@ class QueryPlans:
     """
 
     def __init__(
-        self, settings: QuerySettings, models: ModelCache, engine: QueryEngine | None
+        self,
+        settings: QuerySettings,
+        models: ModelCache,
+        engine: QueryEngine | None,
+        procedures: Procedures = NO_PROCEDURES,
     ) -> None:
         self._engine = engine
-        self.options = build_options(settings)
+        self._procedures = procedures
+        self.options = replace(build_options(settings), calls=bool(procedures))
         # NOTE: the options are no part of its keys: all plans here have the same.
         # NOTE: a form is kept by the skeleton of its texts, unless a plan with it is.
         self._kept: PlanCache[Plan | Form] = PlanCache(settings.plan_cache)
@@ -201,7 +210,7 @@ class QueryPlans:
     ) -> Found | None:
         """Return a plan that texts with other literals can use; None where they cannot."""
         pieces = self._split(key.text)
-        if pieces is None:
+        if pieces is None or parsed.statement is not None:
             return None
         by_skeleton = _build_shared_key(pieces.skeleton, key)
         before = self._kept.find(by_skeleton)
@@ -221,7 +230,9 @@ class QueryPlans:
         return None
 
     def _parse(self, text: str, values: Mapping[str, Value]) -> ParsedQuery:
-        parsed = parse_query(text, parameters=values, options=self.options)
+        parsed = parse_query(
+            text, parameters=values, options=self.options, procedures=self._procedures
+        )
         if parsed.as_of is not None:  # whoever runs it has taken one off already
             raise parsed.as_of.refuse("AS OF may stand before a query once")
         return parsed
@@ -238,6 +249,8 @@ def _build_execution(
     engine: QueryEngine | None,
     typing: MemberTyping | None,
 ) -> Execution:
+    if parsed.statement is not None:
+        return StatementExecution(parsed.query, parsed.statement, engine, typing)
     query = optimize(parsed.query)
     if parsed.prefix == "PROFILE":
         execution = split(unshare(query), engine, values, typing)

@@ -68,6 +68,7 @@ from twinframe.query.engine import CannotRun, JsonRow, QueryEngine
 from twinframe.query.evaluate.constants import evaluate_briefly
 from twinframe.query.evaluate.limits import Limits, Meter
 from twinframe.query.language import AsOf, split_as_of
+from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
 from twinframe.runtime.instruments.base import Instruments, Level
 from twinframe.storage.base import GraphSession
 
@@ -113,11 +114,11 @@ class Queries:
         scratch: Path | None = None,
         instruments: Instruments | None = None,
         series: Series | None = None,
+        procedures: Procedures = NO_PROCEDURES,
     ) -> None:
         """Results longer than a page are stored in `scratch`, else among the temporary files.
-
-        `series` answers functions on the past; without it they are refused.
-        `instruments` receive data about each page.
+        `series` answers functions on the past; without it they are refused. `instruments` receive
+        data about each page. `procedures` may be called if they only read.
         """
         settings = context.settings.query
         self._context = context
@@ -126,12 +127,12 @@ class Queries:
         most_bytes = context.settings.graph.max_page_bytes
         self._tries_short = settings.timeout > SHORT_SECONDS
         self._sizes = PageSizes(settings.page_size, settings.max_page_size, most_bytes)
-        self._plans = QueryPlans(settings, context.models, engine)
+        self._plans = QueryPlans(settings, context.models, engine, procedures)
         self._history = History(context)
-        self._past_plans = QueryPlans(settings, ModelCache(), None)
+        self._past_plans = QueryPlans(settings, ModelCache(), None, procedures)
         # NOTE: what an engine keeps beside the store is of the present state.
         statements = None if engine is None else engine.statements
-        self._state_plans = QueryPlans(settings, ModelCache(), statements)
+        self._state_plans = QueryPlans(settings, ModelCache(), statements, procedures)
         most_bytes = 0 if engine is None else context.settings.history.copies_bytes
         self._states = PastStates(scratch, most_bytes, settings.result_lifetime)
         self._spool = ResultSpool(
@@ -202,8 +203,7 @@ class Queries:
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
         `LimitExceeded`, `HistoryNotKept`, `Unsupported`.
         """
-        given = parameters or {}
-        asked = text, given, continuation_token, page_size, as_of, form
+        asked = text, parameters or {}, continuation_token, page_size, as_of, form
         if self._instruments is None:
             return await self._run_page(*asked)
         watch = QueryWatch(text or "")

@@ -10,32 +10,34 @@ from twinframe.graph.queries.names import SYSTEM_MEMBERS, read_names
 from twinframe.model.ids import OPEN_LABEL, OPEN_MODELS, build_model_name
 from twinframe.model.values import Node, Relationship, Value
 from twinframe.query.reader import GraphReader
-from twinframe.query.writing.procedures import Procedure, Procedures
+from twinframe.query.writing.procedures import Procedure, ProcedureGraph, Procedures
 from twinframe.storage.base import GraphSession
 
 Rows = Iterable[Sequence[Value]]
 _CHECKED: Final = 256
 
 
-def list_labels(reader: GraphReader, arguments: Sequence[Value]) -> Rows:
+def list_labels(graph: ProcedureGraph, arguments: Sequence[Value]) -> Rows:
     """The last name of each model; on an open graph each label that a node has or had."""
     names: set[str] = set()
-    for model_id in reader.read_model_ids():
+    for model_id in graph.reader.read_model_ids():
         if model_id.startswith(OPEN_LABEL) or not model_id.startswith(OPEN_MODELS):
             names.add(build_model_name(model_id))
     return [(name,) for name in sorted(names)]
 
 
-def list_relationship_types(reader: GraphReader, arguments: Sequence[Value]) -> Rows:
+def list_relationship_types(graph: ProcedureGraph, arguments: Sequence[Value]) -> Rows:
     """The names of relationships that the models declare, and on an open graph those in use."""
+    reader = graph.reader
     known = {name for name in _read_declared(reader)[0] if not name.startswith("_")}
     if _is_open(reader):
         known.update(one.type for one in _watch(reader, reader.scan_relationships(())))
     return [(name,) for name in sorted(known)]
 
 
-def list_property_keys(reader: GraphReader, arguments: Sequence[Value]) -> Rows:
+def list_property_keys(graph: ProcedureGraph, arguments: Sequence[Value]) -> Rows:
     """The properties and components that the models declare, and on an open graph those in use."""
+    reader = graph.reader
     known = _read_declared(reader)[1] - SYSTEM_MEMBERS
     if _is_open(reader):
         for node in _watch(reader, reader.scan_nodes(None)):
@@ -45,7 +47,7 @@ def list_property_keys(reader: GraphReader, arguments: Sequence[Value]) -> Rows:
     return [(name,) for name in sorted(known)]
 
 
-def list_components(reader: GraphReader, arguments: Sequence[Value]) -> Rows:
+def list_components(graph: ProcedureGraph, arguments: Sequence[Value]) -> Rows:
     """The product, and its version."""
     return [("twinframe", [__version__], "community")]
 
@@ -69,20 +71,51 @@ def _watch(reader: GraphReader, found: Iterator[Node] | Iterator[Relationship]) 
         yield one
 
 
-BUILT_IN: Final[Procedures] = {
-    one.name: one
-    for one in (
-        Procedure("db.labels", (), (("label", "STRING"),), list_labels),
-        Procedure(
-            "db.relationshipTypes", (), (("relationshipType", "STRING"),), list_relationship_types
-        ),
-        Procedure("db.propertyKeys", (), (("propertyKey", "STRING"),), list_property_keys),
-        Procedure(
-            "dbms.components",
-            (),
-            (("name", "STRING"), ("versions", "LIST"), ("edition", "STRING")),
-            list_components,
-        ),
+_BUILT_IN: Final = (
+    Procedure("db.labels", (), (("label", "STRING"),), list_labels, "The labels of nodes."),
+    Procedure(
+        "db.relationshipTypes",
+        (),
+        (("relationshipType", "STRING"),),
+        list_relationship_types,
+        "The names of relationships.",
+    ),
+    Procedure(
+        "db.propertyKeys", (), (("propertyKey", "STRING"),), list_property_keys, "The properties."
+    ),
+    Procedure(
+        "dbms.components",
+        (),
+        (("name", "STRING"), ("versions", "LIST"), ("edition", "STRING")),
+        list_components,
+        "The product and its version.",
+    ),
+)
+_LISTED: Final = (
+    ("name", "STRING"),
+    ("signature", "STRING"),
+    ("description", "STRING"),
+    ("mode", "STRING"),
+    ("permission", "STRING"),
+)
+
+
+def build_procedures(added: Iterable[Procedure] = ()) -> Procedures:
+    """Return the built-in procedures and those that plugins add, by their names."""
+    known: dict[str, Procedure] = {}
+
+    def list_procedures(graph: ProcedureGraph, arguments: Sequence[Value]) -> Rows:
+        """The procedures that there are."""
+        for name in sorted(known):
+            one = known[name]
+            mode = "WRITE" if one.writes else "READ"
+            yield name, one.signature, one.description, mode, one.permission or None
+
+    listing = Procedure(
+        "dbms.procedures", (), _LISTED, list_procedures, "The procedures that can be called."
     )
-}
-"""By their names."""
+    known.update({one.name: one for one in (*_BUILT_IN, listing, *added)})
+    return known
+
+
+BUILT_IN_NAMES: Final = frozenset(build_procedures())

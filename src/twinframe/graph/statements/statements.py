@@ -32,17 +32,11 @@ from twinframe.query.evaluate.run import Row
 from twinframe.query.language import parse_statement
 from twinframe.query.plan.plan_cache import PlanCache, build_plan_key
 from twinframe.query.writing.needed import find_needed
-from twinframe.query.writing.port import GraphWriter
+from twinframe.query.writing.port import Effect, GraphWriter
 from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
-from twinframe.query.writing.run import (
-    START,
-    Counters,
-    Plans,
-    StatementRun,
-    Surroundings,
-    Table,
-)
-from twinframe.query.writing.steps import CallStatement, Effect, Read, Statement, Step
+from twinframe.query.writing.run import StatementRun
+from twinframe.query.writing.steps import CallStatement, Read, Statement, Step
+from twinframe.query.writing.surroundings import START, Counters, Plans, Surroundings, Table
 from twinframe.runtime.instruments.base import Instruments
 from twinframe.storage.base import GraphSession, GraphTransaction
 
@@ -116,7 +110,9 @@ class Prepared:
     @property
     def needs(self) -> tuple[str, ...]:
         """The permissions for what its text does, in a fixed order."""
-        found = [name for effect, name in PERMISSIONS.items() if effect in self.statement.effects]
+        statement = self.statement
+        found = [name for effect, name in PERMISSIONS.items() if effect in statement.effects]
+        found += sorted(statement.permissions - {*found})
         return (WRITE, *found) if self.writes else tuple(found)
 
     @property

@@ -27,7 +27,7 @@ from twinframe.http.operations import Answer, Body, Route
 from twinframe.http.streaming import DisconnectWatch, stream_answer
 from twinframe.model.rendering import render_row
 from twinframe.model.values import JsonValue, Value
-from twinframe.query.writing.run import Counters
+from twinframe.query.writing.surroundings import Counters
 from twinframe.runtime.instruments.base import CURRENT_REQUEST
 
 _MEMBERS: Final = ("query", "parameters", "rehearse")

@@ -188,25 +188,10 @@ class PreferredExecution(Execution):
         return fallback
 
 
-class EvaluatedExecution(Execution):
-    """The evaluator runs the query, above rows of the store where `parts` says so.
-
-    `declined` is why the store did not accept the whole query; empty when it has no engine.
-    """
+class RenderedExecution(Execution):
+    """One whose rows are values, which are rendered one by one."""
 
     resumable = False
-
-    def __init__(
-        self,
-        query: Query,
-        plan: EvaluatorPlan,
-        parts: tuple[PushedPart, ...] = (),
-        declined: str = "",
-    ) -> None:
-        self.query = query
-        self.parts = parts
-        self.declined = declined
-        self._plan = plan
 
     def run_json(
         self,
@@ -224,11 +209,6 @@ class EvaluatedExecution(Execution):
         for row in islice(rows, skip, None if limit is None else skip + limit):
             yield self._render(row), None
 
-    def run_rows(
-        self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
-    ) -> Iterator[Row]:
-        return self._plan.run(session, parameters, limits)
-
     def _render(self, row: Row) -> bytes:
         # SEC: rendering one piece holds the interpreter lock, and keeps several copies in memory.
         size = 0
@@ -244,3 +224,27 @@ class EvaluatedExecution(Execution):
                 return render_json(row[0])
             case ResultShape.OBJECT:
                 return render_row(self.query.columns, row, omit_null=self.query.omit_null)
+
+
+class EvaluatedExecution(RenderedExecution):
+    """The evaluator runs the query, above rows of the store where `parts` says so.
+
+    `declined` is why the store did not accept the whole query; empty when it has no engine.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        plan: EvaluatorPlan,
+        parts: tuple[PushedPart, ...] = (),
+        declined: str = "",
+    ) -> None:
+        self.query = query
+        self.parts = parts
+        self.declined = declined
+        self._plan = plan
+
+    def run_rows(
+        self, session: GraphReader, parameters: Mapping[str, Value], limits: Limits
+    ) -> Iterator[Row]:
+        return self._plan.run(session, parameters, limits)

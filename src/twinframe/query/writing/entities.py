@@ -88,21 +88,26 @@ class Entities:
         if kind in _PLAIN:
             return value
         if isinstance(value, Node):
-            return self._nodes.setdefault(value.id, value)
+            return self.adopt_node(value)
         if isinstance(value, Relationship):
-            return self._relationships.setdefault((value.source, value.id), value)
+            return self.adopt_relationship(value)
         if isinstance(value, Path):
-            nodes = tuple(self._nodes.setdefault(one.id, one) for one in value.nodes)
-            crossed = tuple(
-                self._relationships.setdefault((one.source, one.id), one)
-                for one in value.relationships
-            )
-            return Path(nodes, crossed)
+            nodes = tuple(map(self.adopt_node, value.nodes))
+            return Path(nodes, tuple(map(self.adopt_relationship, value.relationships)))
         if isinstance(value, list):
             return [self.adopt(one) for one in value]
         if isinstance(value, dict):
             return {key: self.adopt(one) for key, one in value.items()}
         return value
+
+    def adopt_node(self, node: Node) -> Node:
+        """Return the statement's own object of a node."""
+        return self._nodes.setdefault(node.id, node)
+
+    def adopt_relationship(self, relationship: Relationship) -> Relationship:
+        """Return the statement's own object of a relationship."""
+        key = relationship.source, relationship.id
+        return self._relationships.setdefault(key, relationship)
 
     def renew(self, reader: GraphReader) -> None:
         """Read all entities again; mark as deleted what is gone."""

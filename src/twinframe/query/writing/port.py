@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,16 @@ from typing import Final, TypeAlias
 from twinframe.model.values import JsonValue, Node, Relationship, Value
 
 Document: TypeAlias = dict[str, JsonValue]
+
+
+class Effect(enum.Enum):
+    """What a statement may do to the graph, by its text."""
+
+    READ = "read"
+    WRITE_NODES = "write nodes"
+    DELETE_NODES = "delete nodes"
+    WRITE_RELATIONSHIPS = "write relationships"
+    DELETE_RELATIONSHIPS = "delete relationships"
 
 
 class _Removed:

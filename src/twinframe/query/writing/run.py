@@ -8,88 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, TypeAlias, assert_never
+from typing import Final, assert_never
 
 from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.model.comparison import build_equivalence_key, name_type
 from twinframe.model.values import Node, Path, Relationship, Value, parameter_signature
 from twinframe.query import algebra as al
-from twinframe.query.engine import CannotRun, QueryEngine
+from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.analysis import find_mentioned, find_scope
 from twinframe.query.evaluate.engine import compile_query
 from twinframe.query.evaluate.expressions import compile_expression, compile_test
 from twinframe.query.evaluate.failures import build_type_error, note_span
-from twinframe.query.evaluate.limits import Limits
-from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.operators import Leaf, build_scope
 from twinframe.query.evaluate.run import Evaluate, Row, Run
 from twinframe.query.evaluate.scope import Scope
 from twinframe.query.plan.execution import Execution
 from twinframe.query.plan.optimize import optimize
 from twinframe.query.plan.split import split
-from twinframe.query.reader import GraphReader
 from twinframe.query.spans import Span
 from twinframe.query.writing import steps as st
+from twinframe.query.writing.calls import CallGraph, run_procedure
 from twinframe.query.writing.entities import Entities, copy_value, is_deleted, require_node
 from twinframe.query.writing.needed import find_needed, find_read_within
 from twinframe.query.writing.port import REMOVED, GraphWriter
-from twinframe.query.writing.procedures import accepts
+from twinframe.query.writing.surroundings import START, Counters, Surroundings, Table
 
 _ID: Final = "$dtId"
 _EVALUATOR: Final = "evaluator"
-
-
-@dataclass(slots=True)
-class Counters:
-    """What a statement changed."""
-
-    nodes_created: int = 0
-    nodes_deleted: int = 0
-    relationships_created: int = 0
-    relationships_deleted: int = 0
-    properties_set: int = 0
-    labels_added: int = 0
-    labels_removed: int = 0
-
-    def add(self, other: Counters) -> None:
-        """Add those of another statement."""
-        for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-
-class Table(NamedTuple):
-    """Rows with the names of their columns."""
-
-    names: tuple[str, ...]
-    rows: list[Row]
-
-
-Plans: TypeAlias = dict[Hashable, Execution]
-"""Compiled reading steps by the step, the models and the types of parameters. Shared by threads."""
 _MOST_PLANS: Final = 32
-
-START: Final = ((),)
-"""The rows a statement starts with: one without variables."""
-
-
-@dataclass(slots=True)
-class Surroundings:
-    """What a statement runs with: all of it belongs to one run.
-
-    `writer` may be None for a statement that does not write. `open_typing` says how members are
-    read under the models of the moment. `most_writes` is the greatest number of entities that it
-    may write. With `joins_transactions`, subqueries IN TRANSACTIONS run in the one transaction.
-    """
-
-    reader: GraphReader
-    writer: GraphWriter | None
-    parameters: Mapping[str, Value]
-    limits: Limits
-    engine: QueryEngine | None = None
-    open_typing: Callable[[], tuple[int, MemberTyping | None]] = lambda: (0, None)
-    most_writes: int | None = None
-    joins_transactions: bool = False
-    plans: Plans = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -302,20 +248,10 @@ class StatementRun:
         is_read: bool,
     ) -> Callable[[Row], Value]:
         build = self._compile_map(element.properties, names)
-        entities, writer, counters = self.entities, self._writer, self.counters
         if isinstance(element, st.NewNode):
             labels = element.labels
 
-            def make_node(row: Row) -> Value:
-                properties = build(row)
-                self._count_write()
-                node = writer.create_node(labels, properties, is_read=is_read)
-                counters.nodes_created += 1
-                counters.labels_added += len(set(labels))
-                counters.properties_set += _count_set(properties)
-                return entities.adopt(node) if is_read else node
-
-            return make_node
+            return lambda row: self.create_node(labels, build(row), is_read=is_read)
         kind, span = element.type, element.span
         source, target = names.index(element.source), names.index(element.target)
 
@@ -325,13 +261,31 @@ class StatementRun:
                 require_node(row[source], element.source, span),
                 require_node(row[target], element.target, span),
             )
-            self._count_write()
-            made = writer.create_relationship(*ends, kind, properties)
-            counters.relationships_created += 1
-            counters.properties_set += _count_set(properties)
-            return entities.adopt(made)
+            return self.create_relationship(*ends, kind, properties)
 
         return make_relationship
+
+    def create_node(
+        self, labels: tuple[str, ...], properties: Mapping[str, Value], *, is_read: bool
+    ) -> Node:
+        """Create a node; without `is_read` only its id counts."""
+        self._count_write()
+        node = self._writer.create_node(labels, properties, is_read=is_read)
+        counters = self.counters
+        counters.nodes_created += 1
+        counters.labels_added += len(set(labels))
+        counters.properties_set += _count_set(properties)
+        return self.entities.adopt_node(node) if is_read else node
+
+    def create_relationship(
+        self, source: Node, target: Node, kind: str, properties: Mapping[str, Value]
+    ) -> Relationship:
+        """Create a relationship."""
+        self._count_write()
+        made = self._writer.create_relationship(source, target, kind, properties)
+        self.counters.relationships_created += 1
+        self.counters.properties_set += _count_set(properties)
+        return self.entities.adopt_relationship(made)
 
     def _compile_path(self, path: al.PathPattern, names: tuple[str, ...]) -> Callable[[Row], Value]:
         slots = [names.index(name) for name in path.elements]
@@ -508,6 +462,13 @@ class StatementRun:
 
         return set_properties
 
+    def set_properties(self, entity: Node | Relationship, properties: Mapping[str, Value]) -> None:
+        """Set properties of an entity at once."""
+        known = self.entities.adopt(entity)
+        assert isinstance(known, Node | Relationship)  # noqa: S101  # it is what was given
+        self._set_properties(known, properties, adds=True)
+        self._flush()
+
     def _set_properties(
         self, entity: Node | Relationship, given: Mapping[str, Value], *, adds: bool
     ) -> None:
@@ -568,6 +529,24 @@ class StatementRun:
             for row in table.rows:
                 found = evaluate(row, self._run)
                 self._collect_deleted(found, expression.span, nodes, crossings)
+        self._delete_all(nodes, crossings, detach=step.detach)
+        return table
+
+    def delete(self, entities: Sequence[Node | Relationship], *, detach: bool) -> None:
+        """Delete nodes and relationships."""
+        nodes: dict[str, Span | None] = {}
+        crossings: dict[tuple[str, str], None] = {}
+        for entity in entities:
+            self._collect_deleted(self.entities.adopt(entity), None, nodes, crossings)
+        self._delete_all(nodes, crossings, detach=detach)
+
+    def _delete_all(
+        self,
+        nodes: Mapping[str, Span | None],
+        crossings: Mapping[tuple[str, str], None],
+        *,
+        detach: bool,
+    ) -> None:
         writer, counters = self._writer, self.counters
         for key in crossings:
             self._count_write()
@@ -576,7 +555,7 @@ class StatementRun:
         self.entities.forget_relationships([*crossings])
         for node_id, span in nodes.items():
             self._count_write()
-            gone = writer.delete_node(node_id, detach=step.detach)
+            gone = writer.delete_node(node_id, detach=detach)
             if gone is None:
                 error = QueryInvalid(
                     f"The node {node_id} has relationships. Delete them too, with DETACH DELETE.",
@@ -589,7 +568,6 @@ class StatementRun:
             counters.relationships_deleted += len(gone)
             self.entities.forget_relationships(gone)
         self.entities.forget_nodes([*nodes])
-        return table
 
     def _collect_deleted(
         self,
@@ -623,22 +601,20 @@ class StatementRun:
         arguments = [self._compile(one, table.names) for one in step.arguments]
         names = (*table.names, *(name for _, name in step.results))
         procedure = step.procedure
+        graph = CallGraph(self.around.reader, self, procedure)
         rows: list[Row] = []
         for row in table.rows:
             given = [one(row, self._run) for one in arguments]
-            for value, (name, kind) in zip(given, procedure.arguments, strict=True):
-                if not accepts(kind, value):
-                    error = build_type_error(
-                        f"'{name}' of {procedure.signature} cannot be {name_type(value)}."
-                    )
-                    raise note_span(error, step.span)
+            found = run_procedure(procedure, graph, given, step.span)
             if not procedure.results:
                 rows.append(row)
-                list(procedure.run(self.around.reader, given))
+                list(found)
                 continue
-            for found in procedure.run(self.around.reader, given):
+            for made in found:
                 self._run.budget.tick()
-                rows.append((*row, *[found[at] for at, _ in step.results]))
+                rows.append((*row, *[made[at] for at, _ in step.results]))
+        if procedure.writes:
+            self._look_at_models()
         if step.predicate is not None:
             scope = self._build_scope(names, step.predicate)
             holds = compile_test(step.predicate, scope, "WHERE")

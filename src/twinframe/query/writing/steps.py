@@ -6,7 +6,6 @@ are the reading steps. A step is done with all rows before the next one begins.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,20 +17,13 @@ from twinframe.query.algebra import (
     PathPattern,
 )
 from twinframe.query.spans import Span
+from twinframe.query.writing.port import Effect
 from twinframe.query.writing.procedures import Procedure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from twinframe.query.errors import Source
-
-
-class Effect(enum.Enum):
-    """What a statement may do to the graph, by its text."""
-
-    READ = "read"
-    WRITE_NODES = "write nodes"
-    DELETE_NODES = "delete nodes"
-    WRITE_RELATIONSHIPS = "write relationships"
-    DELETE_RELATIONSHIPS = "delete relationships"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +177,20 @@ class Statement:
     def writes(self) -> bool:
         """Whether it may change the graph."""
         return bool(self.effects - {Effect.READ})
+
+    @property
+    def permissions(self) -> frozenset[str]:
+        """The permissions that the procedures of its text need of their own."""
+        return frozenset({call.procedure.permission for call in self.list_calls()} - {""})
+
+    def list_calls(self) -> Iterator[Call]:
+        """Yield all calls of procedures, also those of subqueries."""
+        for part in self.parts:
+            for step in part:
+                if isinstance(step, Call):
+                    yield step
+                elif isinstance(step, CallStatement):
+                    yield from step.statement.list_calls()
 
     @property
     def is_query(self) -> bool:

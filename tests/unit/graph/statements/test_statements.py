@@ -16,7 +16,7 @@ from twinframe.errors import (
 )
 from twinframe.graph.statements.statements import StatementResult
 from twinframe.model.rendering import build_json
-from twinframe.query.writing.run import Counters
+from twinframe.query.writing.surroundings import Counters
 from twinframe.settings import GraphSettings, QuerySettings, Settings
 from twinframe.testing.factories import FLOOR
 

@@ -237,7 +237,7 @@ def test_words_of_writing_clauses_are_no_reason_to_refuse(
         ("RETURN $lists", "did you mean 'list'?"),
         ("MATCH (a) WHERE a.x == 1 RETURN a", "write ="),
         ("MATCH (end) RETURN 1", "`end`"),
-        ("CALL db.labels()", "send calls of procedures to POST /cypher"),
+        ("CALL db.labels()", "cannot be called here: CALL is for subqueries"),
         ("MATCH (a) RETURN (a)-->() AS p", "write EXISTS { ... }"),
         ("MATCH (a) RETURN size((a)-->(b))", "write COUNT { ... }"),
         ("MATCH (a) RETURN a {name}", "the property of a is .name"),

@@ -22,6 +22,8 @@ class CypherParser(WritingParser):
 
     _inside = ""
     """The construct whose braces are being parsed: a query there may lack RETURN."""
+    _only_reads = ""
+    """The construct around it, at any distance, that is an expression and so only reads."""
 
     def parse_whole_query(self) -> ast.Query:
         """Parse the query, up to the end of the text."""
@@ -128,7 +130,7 @@ class CypherParser(WritingParser):
                 return None
 
     def _parse_writing(self, key: str) -> ast.Clause:
-        if self.options.writes and self._inside in {"", "CALL"}:
+        if self.options.writes and not self._only_reads:
             match key:
                 case "CREATE":
                     return self.parse_create()
@@ -149,9 +151,10 @@ class CypherParser(WritingParser):
         following = self.peek().key
         if (name, following) in {("DETACH", "DELETE"), ("LOAD", "CSV")}:
             name = f"{name} {following}"
-        if self._inside and (self._inside != "CALL" or not self.options.writes):
+        inside = self._only_reads or ("" if self.options.writes else self._inside)
+        if inside:
             return self.error(
-                "InvalidClauseComposition", f"{name} writes; {self._inside} {{ ... }} only reads"
+                "InvalidClauseComposition", f"{name} writes; {inside} {{ ... }} only reads"
             )
         if not self.options.writes:
             message = f"{name} is refused: a query only reads; send what writes to POST /cypher"
@@ -266,14 +269,16 @@ class CypherParser(WritingParser):
     def _parse_call_clause(self) -> ast.CallSubquery | ast.CallProcedure:
         token = self.advance()
         if self.token.key not in {"{", "("}:
-            if self.options.writes and self._inside in {"", "CALL"} and self.at_procedure():
+            may_call = self.options.writes or self.options.calls
+            if may_call and not self._only_reads and self.at_procedure():
                 return self.parse_procedure_call(token.start)
             name = self.token.value if self.token.kind in NAMES else ""
+            where = f"inside {self._only_reads} {{ ... }}" if self._only_reads else "here"
             raise self.source.error(
                 self.token.span,
                 "ProcedureNotFound",
-                f"the procedure {name} cannot be called here: CALL is for subqueries, "
-                "CALL { ... }; send calls of procedures to POST /cypher",
+                f"the procedure {name} cannot be called {where}: CALL is for subqueries, "
+                "CALL { ... }",
                 kind="ProcedureError",
             )
         imports: list[ast.Variable] | None = None
@@ -313,13 +318,15 @@ class CypherParser(WritingParser):
     def _parse_braced(self, inside: str) -> ast.Query:
         self.expect("{")
         self.enter()
-        before = (self._inside, self.bar_ends)
+        before = (self._inside, self._only_reads, self.bar_ends)
         self._inside, self.bar_ends = inside, False
+        if inside != "CALL":
+            self._only_reads = inside
         if inside != "CALL" and self._at_bare_pattern():
             query = self._parse_bare_pattern()
         else:
             query = self._parse_query()
-        self._inside, self.bar_ends = before
+        self._inside, self._only_reads, self.bar_ends = before
         if self.token.key != "}":
             raise self._unexpected_clause()
         self.advance()

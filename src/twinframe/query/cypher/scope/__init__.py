@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from twinframe.query.cypher.scope.clauses import ClauseChecker
+from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from twinframe.query.cypher import ast
     from twinframe.query.errors import Source
-    from twinframe.query.writing.procedures import Procedures
-    from twinframe.query.writing.steps import Effect
+    from twinframe.query.writing.port import Effect
 
 
 def check_statement(
@@ -33,12 +33,17 @@ def check_statement(
     return frozenset(checker.effects)
 
 
-def check_query(source: Source, query: ast.Query, parameters: Collection[str]) -> tuple[str, ...]:
+def check_query(
+    source: Source,
+    query: ast.Query,
+    parameters: Collection[str],
+    procedures: Procedures = NO_PROCEDURES,
+) -> tuple[str, ...]:
     """Check the whole query and store the findings in its tree.
 
     `parameters` are the names supplied with the request. Returns the names that the query uses.
     Raises QueryInvalid with the kind and detail of the openCypher Technology Compatibility Kit.
     """
-    checker = ClauseChecker(source, parameters)
+    checker = ClauseChecker(source, parameters, procedures)
     checker.check_query(query)
     return tuple(checker.used_parameters)

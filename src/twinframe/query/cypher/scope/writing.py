@@ -11,8 +11,8 @@ from twinframe.query.cypher import static_types as t
 from twinframe.query.cypher.parser.writing import list_plain_labels
 from twinframe.query.cypher.scope.patterns import PatternChecker
 from twinframe.query.cypher.static_types import UNKNOWN, Kind, StaticType
+from twinframe.query.writing.port import Effect
 from twinframe.query.writing.procedures import NO_PROCEDURES, Procedure, Procedures
-from twinframe.query.writing.steps import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -241,7 +241,7 @@ class WritingChecker(PatternChecker):
     def check_procedure_call(self, clause: ast.CallProcedure) -> dict[str, StaticType]:
         """Check a call; return its columns where it is the whole query."""
         procedure = self.find_procedure(clause)
-        self.effects.add(Effect.READ)
+        self.effects |= procedure.effects
         self._check_arguments(clause, procedure)
         kinds = {name: _TYPES.get(kind.rstrip("?"), t.ANY) for name, kind in procedure.results}
         if clause.yields is None and (clause.standalone or clause.star):
