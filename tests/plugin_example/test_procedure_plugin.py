@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -112,6 +113,11 @@ def ask(graph: Graph, text: str) -> list[list[Any]]:
     return [[build_json(one) for one in row] for row in found.rows]
 
 
+def query(graph: Graph, text: str) -> list[Any]:
+    """The rows of the first page of a query."""
+    return [orjson.loads(row) for row in asyncio.run(graph.queries.run(text, {})).rows]
+
+
 def call(run: Any, results: Any = (("x", "INTEGER"),), **more: Any) -> list[list[Any]]:
     """The rows of a procedure that is made of a function."""
     graph = build_graph(Procedure("acme.made", (), results, run, **more))
@@ -125,22 +131,70 @@ def call(run: Any, results: Any = (("x", "INTEGER"),), **more: Any) -> list[list
 def test_an_installed_procedure_is_called_over_http(install: Install) -> None:
     install("reach", "twinframe_reach.plugin")
     client = Client(create_app(MEMORY))
-
-    def post(text: str) -> Any:
-        answer = client.send("POST", "/cypher", orjson.dumps({"query": text}))
-        assert answer.status == 200, answer.body
-        return answer.json
-
-    post(CHAIN)
-    assert post(REACH)["value"] == [{"id": "b", "distance": 1}, {"id": "c", "distance": 2}]
-    assert post(f"{LINK} RETURN count(r) AS c")["statistics"]["relationshipsCreated"] == 2
-    listed = post(
-        "CALL dbms.procedures() YIELD name, mode, permission RETURN name, mode, permission"
-    )
-    names = {row["name"]: (row["mode"], row["permission"]) for row in listed["value"]}
+    text = "CALL dbms.procedures() YIELD name, mode, permission RETURN name, mode, permission"
+    answer = client.send("POST", "/cypher", orjson.dumps({"query": text}))
+    assert answer.status == 200, answer.body
+    names = {row["name"]: (row["mode"], row["permission"]) for row in answer.json["value"]}
     assert names["acme.chain"] == ("WRITE", "acme/chain")
     assert names["acme.reachable"] == ("READ", None)
     assert names["db.labels"] == ("READ", None)
+
+
+def test_queries_call_what_only_reads() -> None:
+    graph = build_graph(*twinframe_procedures())
+    ask(graph, CHAIN)
+    assert query(graph, REACH) == [{"id": "b", "distance": 1}, {"id": "c", "distance": 2}]
+    more = "CALL db.labels() YIELD label WITH label MATCH (n:Stop) RETURN label, count(n) AS c"
+    assert query(graph, more) == [{"label": "Stop", "c": 3}]
+    assert query(graph, f"CALL {{ {more} }} RETURN c") == [{"c": 3}]
+
+
+def test_the_rows_of_a_call_come_in_pages_of_one_state() -> None:
+    graph = build_graph(*twinframe_procedures())
+    ask(graph, CHAIN)
+    page = asyncio.run(graph.queries.run(REACH, page_size=1))
+    ask(graph, "MATCH (n) DETACH DELETE n")
+    token = page.continuation_token
+    following = asyncio.run(graph.queries.run(None, None, token, page_size=1))
+    assert [*page.rows, *following.rows] == [b'{"id":"b","distance":1}', b'{"id":"c","distance":2}']
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{LINK} RETURN r", "acme.chain writes; send this to POST /cypher"),
+        ("CALL acme.made()", "acme.made needs the permission acme/made; send this to POST /cypher"),
+        ("EXPLAIN CALL db.labels()", "EXPLAIN shows no procedure here; send this to POST /cypher"),
+        ("CALL db.label()", "there is no procedure db.label; did you mean 'db.labels'?"),
+        ("CALL db.labels() YIELD label CREATE (n)", "CREATE is refused: a query only reads"),
+        (
+            "MATCH (n) WHERE EXISTS { CALL { CALL db.labels() YIELD label RETURN 1 } } RETURN n",
+            "the procedure db cannot be called inside EXISTS",
+        ),
+    ],
+)
+def test_what_a_query_may_not_call_is_refused(text: str, said: str) -> None:
+    made = Procedure("acme.made", (), (), lambda graph, given: (), permission="acme/made")
+    graph = build_graph(*twinframe_procedures(), made)
+    with pytest.raises(QueryInvalid) as caught:
+        query(graph, text)
+    assert said in caught.value.message
+
+
+def test_an_error_that_a_procedure_catches_ends_the_statement() -> None:
+    def run(graph: ProcedureGraph, given: Any) -> Any:
+        graph.create_node(["Stop"], {})
+        with contextlib.suppress(QueryInvalid):
+            graph.delete(given[0])
+        yield [1]
+
+    every = frozenset(Effect)
+    made = Procedure("acme.made", (("n", "NODE"),), (("x", "INTEGER"),), run, effects=every)
+    graph = build_graph(made)
+    ask(graph, CHAIN)
+    with pytest.raises(QueryInvalid, match="has relationships"):
+        ask(graph, "MATCH (n {`$dtId`: 'a'}) CALL acme.made(n) YIELD x RETURN x")
+    assert ask(graph, "MATCH (n) RETURN count(n)") == [[3]]
 
 
 def test_a_statement_needs_the_permissions_of_what_it_calls() -> None:

@@ -142,7 +142,8 @@ class ExplicitTransaction:
         self.relationships = Relationships(context)
         self.bulk = Bulk(context)
         self.models = Models(replace(context, runner=_StepRunner(self, (BaseException,))))
-        self.queries = Queries(context, engine, scratch)
+        procedures = self.statements.procedures
+        self.queries = Queries(context, engine, scratch, procedures=procedures)
 
     async def query(
         self, text: str, parameters: Mapping[str, JsonValue], page_size: int
