@@ -181,13 +181,9 @@ class Statements:
         settings = context.settings
         self._context = context
         self._engine = engine
-<<<<<<< HEAD
-        self._procedures = procedures
+        self.procedures = procedures
         self._instruments = instruments
         self._kept: PlanCache[_Kept] = PlanCache(settings.query.plan_cache)
-=======
-        self.procedures = procedures
->>>>>>> 5ea67d6b (Document procedures of plugins, and hold them to a contract)
         self._is_open = settings.graph.open_
         options = build_options(settings.query)
         self._options = replace(
@@ -207,7 +203,6 @@ class Statements:
         is_typed: bool = False,
         interrupt: Interrupt | None = None,
     ) -> Prepared:
-<<<<<<< HEAD
         """Parse and check a statement. Errors: `QueryInvalid`, `LimitExceeded`.
 
         PERF: one of the same text and names of parameters is parsed once.
@@ -217,17 +212,12 @@ class Statements:
         kept = self._kept.find(key)
         if kept is None:
             parsed = parse_statement(
-                text, parameters=parameters, options=self._options, procedures=self._procedures
+                text, parameters=parameters, options=self._options, procedures=self.procedures
             )
             kept = _Kept(parsed.statement, parsed.prefix, {})
             self._kept.keep(key, kept)
         return Prepared(
             text, kept.statement, parameters, kept.prefix, is_typed, interrupt, kept.plans, began
-=======
-        """Parse and check a statement. Errors: `QueryInvalid`, `LimitExceeded`."""
-        parsed = parse_statement(
-            text, parameters=parameters, options=self._options, procedures=self.procedures
->>>>>>> 5ea67d6b (Document procedures of plugins, and hold them to a contract)
         )
 
     async def open(
