@@ -311,7 +311,7 @@ def test_an_error_of_a_procedure_names_it_and_is_logged(caplog: pytest.LogCaptur
 def test_a_declaration_that_is_wrong_stops_the_start_and_names_who_brings_it(
     install: Install, answer: str, said: str
 ) -> None:
-    install("made", f"made_{abs(hash(answer))}", MADE.format(answer=answer))
+    install("made", f"asked_{abs(hash(answer))}", MADE.format(answer=answer))
     (problem,) = find_problems(build_installation(MEMORY))
     assert said in problem
     assert "made 1.0" in problem
