@@ -36,7 +36,7 @@ export default defineConfig({
             },
             {
               name: "shared",
-              test: /web\/src\/(app|api|session|live|results|control\/Choice|models\/(schemaText|index|interfaces|colors|useModels)|picture\/(store|style|styleStore|model|pins|ask|fill)|query\/(share|storage|tokens)|inspector\/useMayFind)|react-query|lossless/,
+              test: /web\/src\/(app|api|session|live|results|control\/Choice|models\/(schemaText|index|interfaces|colors|useModels)|picture\/(store|style|address|styleStore|model|pins|ask|fill)|query\/(share|storage|tokens)|inspector\/useMayFind)|react-query|lossless/,
               minShareCount: 2,
             },
           ],

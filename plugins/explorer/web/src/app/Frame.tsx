@@ -16,6 +16,7 @@ import { latePart } from "./parts";
 import { Rail } from "./Rail";
 import { Waiting } from "./Waiting";
 import "./frame.css";
+import { setInspectorShown, useInspectorShown } from "./inspectorShown";
 import { useIsNarrow } from "./media";
 import { useLocationsOpen, usePreferences } from "./preferences";
 import { useSelection, type Selected } from "./selection";
@@ -34,7 +35,7 @@ const LocationTree = latePart(() => import("../locations/LocationTree"));
 export function Frame({ view }: { view: View }) {
   const narrow = useIsNarrow();
   const { graphName } = useSession();
-  const { inspectorOpen } = usePreferences();
+  const inspectorShown = useInspectorShown();
   const selected = useSelection((state) => state.selected);
   const finding = useSheet((state) => state.finding);
   useSelectionAddress(view.inspected);
@@ -44,7 +45,7 @@ export function Frame({ view }: { view: View }) {
   useEffect(() => {
     if (selected !== null) usePreferences.getState().setInspectorOpen(true);
   }, [selected]);
-  const panel = !narrow && view.inspected && inspectorOpen;
+  const panel = !narrow && view.inspected && inspectorShown;
   const sheet = narrow && (selected !== null || finding);
   const locating = useSheet((state) => state.locating) && narrow && !sheet;
   const [place, host] = useMovable("frame-place");
@@ -209,7 +210,7 @@ function Panels({ view, host }: PanelsProps) {
           <Button
             className="button button-quiet button-icon frame-open"
             aria-label="Show the inspector"
-            onPress={() => usePreferences.getState().setInspectorOpen(true)}
+            onPress={() => setInspectorShown(true)}
           >
             <PanelRightOpen size={16} aria-hidden />
           </Button>
@@ -243,7 +244,7 @@ function Closer({ sheet }: { sheet: boolean }) {
       aria-label={sheet ? "Close" : "Hide the inspector"}
       onPress={() => {
         if (sheet) closeSheet();
-        else usePreferences.getState().setInspectorOpen(false);
+        else setInspectorShown(false);
       }}
     >
       <Icon size={16} aria-hidden />

@@ -27,6 +27,8 @@ export interface CanvasProps {
   onOpen(id: string): void;
   onMenu?(id: string, at: { x: number; y: number }): void;
   onHide?(id: string): void;
+  /** Give the picture the whole window, or take it back. */
+  onWhole?(): void;
   /** Whatever was chosen or told apart no longer is. */
   onLetGo(): void;
   mayDraw: boolean;
@@ -150,6 +152,7 @@ function press(
     "+": () => painter.zoom(1.5),
     "-": () => painter.zoom(1 / 1.5),
     "0": () => painter.fit(),
+    ...(props.onWhole === undefined ? {} : { f: props.onWhole, F: props.onWhole }),
     Escape: () => {
       props.onLetGo();
       move(null);

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { lazy, Suspense, useRef, useState, type ComponentProps } from "react";
 import {
   Collection,
   Header,
@@ -21,6 +21,9 @@ import { useDrawing } from "./drawing";
 import { labelOf } from "./model";
 import { usePicture } from "./store";
 
+// PERF: with the frame of its form; few open it.
+const ExpandDialog = lazy(() => import("./ExpandDialog"));
+
 export interface MenuPlace {
   id: string;
   x: number;
@@ -31,6 +34,7 @@ export interface MenuPlace {
 export function NodeMenu({ place, onClose }: { place: MenuPlace | null; onClose(): void }) {
   const anchor = useRef<HTMLSpanElement>(null);
   const [deleted, setDeleted] = useState<Twin | null>(null);
+  const [expanded, setExpanded] = useState<Expanded | null>(null);
   return (
     <>
       <span
@@ -47,21 +51,32 @@ export function NodeMenu({ place, onClose }: { place: MenuPlace | null; onClose(
           if (!open) onClose();
         }}
       >
-        {place !== null && <Actions id={place.id} onClose={onClose} onDelete={setDeleted} />}
+        {place !== null && (
+          <Actions id={place.id} onClose={onClose} onDelete={setDeleted} onExpand={setExpanded} />
+        )}
       </Popover>
+      {expanded !== null && (
+        <Suspense>
+          <ExpandDialog {...expanded} onClose={() => setExpanded(null)} />
+        </Suspense>
+      )}
       {deleted !== null && <DeleteTwin twin={deleted} onClose={() => setDeleted(null)} />}
     </>
   );
 }
+
+type Expanded = Pick<ComponentProps<typeof ExpandDialog>, "id" | "label" | "kinds">;
 
 interface ActionsProps {
   id: string;
   onClose(): void;
   /** Ask whether this twin, as it is by now, is to be deleted. */
   onDelete(twin: Twin): void;
+  /** Ask how far it is to be expanded. */
+  onExpand(expanded: Expanded): void;
 }
 
-function Actions({ id, onClose, onDelete }: ActionsProps) {
+function Actions({ id, onClose, onDelete, onExpand }: ActionsProps) {
   const { graph, graphId, may } = useSession();
   const { sayError } = useNotices();
   const select = useSelection((state) => state.select);
@@ -82,6 +97,7 @@ function Actions({ id, onClose, onDelete }: ActionsProps) {
     relate: () => useDrawing.setState({ ends: { source: id } }),
     delete: () => void graph.readTwin(id).then(onDelete, sayError),
     expand: () => void expand(graph, id),
+    steps: () => onExpand({ id, label, kinds: kinds ?? [] }),
     collapse: () => collapse(id),
     focus: () => hide({ focus: focused ? null : new Set([id]) }),
     pin: () => pin([id], !pinned.has(id)),
@@ -105,6 +121,7 @@ function Actions({ id, onClose, onDelete }: ActionsProps) {
         <Header className="menu-header">{label}</Header>
         <MenuItem id="inspect">Show it in the inspector</MenuItem>
         <MenuItem id="expand">Expand all neighbours</MenuItem>
+        <MenuItem id="steps">Expand by steps …</MenuItem>
         <Collection
           items={(kinds ?? []).map((one) => ({ ...one, id: `${one.direction}/${one.name}` }))}
         >

@@ -14,7 +14,7 @@ import { TWINS } from "./board";
 import { Canvas } from "./Canvas";
 import { useDisplay } from "./Display";
 import { DrawnRelationship } from "./DrawTools";
-import { completePicture, pictureRows, useFill } from "./fill";
+import { addMissing, completePicture, pictureRows, useFill } from "./fill";
 import { Legend } from "./Legend";
 import { Lists } from "./Lists";
 import { labelOf, MOST_EDGES, MOST_NODES, readEdgeKey, type Contents } from "./model";
@@ -24,6 +24,7 @@ import "./picture.css";
 import { NOTHING_HIDDEN, usePicture } from "./store";
 import { useStyle } from "./styleStore";
 import { Toolbar } from "./Toolbar";
+import { usePictureAddress } from "./useAddress";
 import { useLayout } from "./useLayout";
 import { useLiveContents } from "./useLiveContents";
 import { useLook, usePalette } from "./useLook";
@@ -31,7 +32,8 @@ import { listVisible, type Visible } from "./visible";
 
 const KEYS =
   "Arrow keys move among neighbours, Enter selects, E expands, M opens the menu, P pins, H hides, " +
-  "plus and minus zoom, 0 shows all, Escape lets go.";
+  "plus and minus zoom, 0 shows all, F gives the picture the whole window or takes it back, " +
+  "Escape lets go.";
 
 /** The rows of a result as a picture of twins and relationships. */
 export default function PictureView({ rows }: { rows: JsonObject[] }) {
@@ -40,16 +42,23 @@ export default function PictureView({ rows }: { rows: JsonObject[] }) {
   // Before the rows are pictured: effects run in order.
   useEffect(() => usePicture.getState().open({ base, graphId, subject }), [base, graphId, subject]);
   const contents = usePicture((state) => state.contents);
+  const whole = usePicture((state) => state.whole);
   const { busy, error } = useFill();
+  // Whoever leaves the view finds the others where they are.
+  useEffect(() => () => usePicture.getState().setWhole(false), []);
   useEffect(() => void pictureRows(graph, rows), [graph, rows]);
   useLiveContents(graph);
   useChosenElsewhere();
+  const isKept = usePictureAddress(graph, rows, contents);
   return (
-    <section aria-label="Graph of the result" className="picture">
+    <section
+      aria-label="Graph of the result"
+      className={whole ? "picture picture-whole" : "picture"}
+    >
       {contents.nodes.size === 0 ? (
         busy === null && <Nothing rows={rows} />
       ) : (
-        <Picture contents={contents} />
+        <Picture contents={contents} isKept={isKept} />
       )}
       {error !== null && (
         <Failure
@@ -81,7 +90,7 @@ function Nothing({ rows }: { rows: JsonObject[] }) {
   );
 }
 
-function Picture({ contents }: { contents: Contents }) {
+function Picture({ contents, isKept }: { contents: Contents; isKept: boolean }) {
   const { graph, may } = useSession();
   const { index } = useModels();
   const { hiding, chosen, choose } = usePicture();
@@ -90,9 +99,20 @@ function Picture({ contents }: { contents: Contents }) {
   const [painter, setPainter] = useState<Painter | null>(null);
   const [menu, setMenu] = useState<MenuPlace | null>(null);
   const display = useDisplay();
-  const visible = useMemo(() => listVisible(contents, hiding, index), [contents, hiding, index]);
+  const { overlay, highlights, whole } = usePicture();
+  useEffect(() => painter?.fit(), [painter, whole]);
+  // A filter that highlights hides nothing.
+  const visible = useMemo(
+    () => listVisible(contents, highlights ? { ...hiding, filter: "" } : hiding, index),
+    [contents, hiding, highlights, index],
+  );
+  const marked = useMemo(() => {
+    if (!highlights || hiding.filter.trim() === "") return overlay;
+    const passing = listVisible(contents, hiding, index).nodes;
+    return overlay === null ? passing : new Set([...passing].filter((id) => overlay.has(id)));
+  }, [contents, hiding, highlights, index, overlay]);
   const palette = usePalette();
-  const look = useLook(contents, visible, palette);
+  const look = useLook(contents, visible, marked, palette);
   const style = useStyle((state) => state.style);
   useEffect(() => painter?.sync(contents, index, style), [painter, contents, index, style]);
   const layout = useLayout(painter, contents, visible, busy === null, TWINS);
@@ -147,6 +167,7 @@ function Picture({ contents }: { contents: Contents }) {
             onOpen={(id) => void expand(graph, id)}
             onMenu={(id, at) => setMenu({ id, ...at })}
             onHide={(id) => hideTwins([id])}
+            onWhole={() => usePicture.getState().setWhole(!usePicture.getState().whole)}
             onLetGo={() => {
               choose([]);
               usePicture.getState().setPath(null);
@@ -159,7 +180,13 @@ function Picture({ contents }: { contents: Contents }) {
         <DrawnRelationship />
         <NodeMenu place={menu} onClose={() => setMenu(null)} />
       </div>
-      <Foot contents={contents} visible={visible} chosen={chosen.length} />
+      <Foot
+        contents={contents}
+        visible={visible}
+        marked={marked}
+        chosen={chosen.length}
+        isKept={isKept}
+      />
     </>
   );
 }
@@ -214,22 +241,29 @@ function tellTwin(id: string, contents: Contents): string {
 interface FootProps {
   contents: Contents;
   visible: Visible;
+  /** What is highlighted; null is nothing. */
+  marked: ReadonlySet<string> | null;
   chosen: number;
+  /** Whether the address holds the picture as it is. */
+  isKept: boolean;
 }
 
 /** What is in the picture, what is not to be seen, and what is under way. */
-function Foot({ contents, visible, chosen }: FootProps) {
+function Foot({ contents, visible, marked, chosen, isKept }: FootProps) {
   const { graph } = useSession();
-  const { hide, path } = usePicture();
+  const { hide, path, overlay } = usePicture();
   const { busy, complete, cut } = useFill();
   const hidden =
     contents.nodes.size - visible.nodes.size + contents.edges.size - visible.edges.size;
   const { nodes, edges } = contents.left;
+  const missing = overlay === null ? [] : [...overlay].filter((id) => !contents.nodes.has(id));
   return (
     <div className="picture-foot">
       <span role="status">
         {count(visible.nodes.size, "twin")}, {count(visible.edges.size, "relationship")}
         {chosen > 0 && `, ${chosen.toLocaleString()} chosen`}
+        {marked !== null &&
+          `, ${[...marked].filter((id) => visible.nodes.has(id)).length.toLocaleString()} highlighted`}
         {path !== null && `, a path of ${count(path.nodes.length, "twin")}`}
         {busy !== null && ` · ${busy}…`}
       </span>
@@ -243,6 +277,20 @@ function Foot({ contents, visible, chosen }: FootProps) {
       {cut && (
         <span className="picture-left">
           Only {MOST_EDGES.toLocaleString()} relationships between these twins were read.
+        </span>
+      )}
+      {missing.length > 0 && busy === null && (
+        <Button
+          className="button button-small button-quiet"
+          onPress={() => void addMissing(graph, missing)}
+        >
+          Add {count(missing.length, "twin")} of the query that{" "}
+          {missing.length === 1 ? "is" : "are"} not in the picture
+        </Button>
+      )}
+      {!isKept && (
+        <span className="picture-left">
+          This picture is too long for an address: save it as JSON to keep it.
         </span>
       )}
       {hidden > 0 && (

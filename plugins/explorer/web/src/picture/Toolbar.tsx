@@ -2,7 +2,11 @@ import {
   ChevronDown,
   Download,
   FolderOpen,
+  Highlighter,
+  Layers2,
   Maximize,
+  Maximize2,
+  Minimize2,
   Pin,
   PinOff,
   Play,
@@ -38,7 +42,7 @@ import type { Painter } from "./Painter";
 import { saveImage, saveLayout } from "./save";
 import { usePicture, type LayoutKind } from "./store";
 import type { LayoutControl } from "./useLayout";
-import { WordButton } from "./WordButton";
+import { WordButton, WordToggle } from "./WordButton";
 
 interface Layout {
   id: LayoutKind;
@@ -66,10 +70,18 @@ interface Props {
 export function Toolbar(props: Props) {
   const { painter, layout } = props;
   const { asList } = props.display;
-  const kind = usePicture((state) => state.layout);
+  const { layout: kind, whole, setWhole, highlights, setHighlights } = usePicture();
+  const { overlays, setOverlays } = usePicture();
   return (
     <AriaToolbar aria-label="Graph" className="picture-toolbar">
       <Filter />
+      <WordToggle
+        icon={Highlighter}
+        label="Highlight"
+        tip="Highlight: the filter highlights what it fits instead of hiding the others"
+        isSelected={highlights}
+        onChange={setHighlights}
+      />
       {!asList && (
         <>
           <LayoutChooser layout={layout} kind={kind} kinds={LAYOUTS} />
@@ -78,6 +90,13 @@ export function Toolbar(props: Props) {
       )}
       <OfChosen graph={props.graph} />
       <DrawTools />
+      <WordToggle
+        icon={Layers2}
+        label="Overlay"
+        tip="Overlay: the next query highlights its twins in this picture instead of replacing it"
+        isSelected={overlays}
+        onChange={setOverlays}
+      />
       <span className="picture-space" />
       {!asList && (
         <Group aria-label="Files" className="picture-group">
@@ -94,6 +113,11 @@ export function Toolbar(props: Props) {
         </Group>
       )}
       <DisplayToggles display={props.display} legendOf="models and relationships" />
+      <IconButton
+        icon={whole ? Minimize2 : Maximize2}
+        label={whole ? "Leave the whole window (F)" : "Use the whole window (F)"}
+        onPress={() => setWhole(!whole)}
+      />
     </AriaToolbar>
   );
 }

@@ -1,7 +1,15 @@
 import type { GraphClient } from "../api/graph";
 import type { Relationship, Twin } from "../api/types";
 import { useNotices } from "../app/notices";
-import { LONGEST_PATH, readNeighbours, readPath, type Direction } from "./ask";
+import {
+  LONGEST_PATH,
+  MOST_AROUND,
+  readAround,
+  readNeighbours,
+  readPath,
+  type Direction,
+  type Reach,
+} from "./ask";
 import { useFill } from "./fill";
 import { edgeKey, findPath, listLeaves } from "./model";
 import { usePicture, type Path } from "./store";
@@ -39,6 +47,25 @@ export function expand(
     else if (more > 0) {
       say(`${twins.length} neighbours of ${id} came in; ${more} more are left. Expand it again.`);
     }
+  });
+}
+
+/** Bring all that is within some steps of a twin into the picture. */
+export function expandAround(graph: GraphClient, id: string, reach: Reach): Promise<void> {
+  return saying(`Reading what is around ${id}`, async () => {
+    const { contents, add } = usePicture.getState();
+    const { twins, relationships, more } = await readAround(graph, id, reach);
+    add(twins, relationships);
+    const fresh = twins.filter((one) => !contents.nodes.has(one.$dtId)).length;
+    useNotices
+      .getState()
+      .say(
+        (fresh === 1 ? "1 twin came in." : `${fresh.toLocaleString()} twins came in.`) +
+          (more
+            ? ` There are more: an expansion brings at most ${MOST_AROUND.toLocaleString()} twins. ` +
+              "Take fewer steps, or one direction or relationship."
+            : ""),
+      );
   });
 }
 

@@ -1,7 +1,7 @@
 import type { GraphClient } from "../api/graph";
 import type { JsonObject, Relationship, Twin } from "../api/types";
 import { collectDocuments } from "../results/documents";
-import { edgeKey, type Contents } from "./model";
+import { edgeKey, MOST_EDGES, type Contents } from "./model";
 
 export type Direction = "out" | "in" | "both";
 
@@ -145,6 +145,68 @@ export async function readNeighbours(
       ...back.relationships,
     ],
     more: Math.max(0, total - twins.length),
+  };
+}
+
+/** How far and along what a twin is expanded. */
+export interface Reach {
+  /** From 1 to `MOST_STEPS`. */
+  steps: number;
+  direction: Direction;
+  /** The name of the relationships; null is all. */
+  name: string | null;
+}
+
+export const MOST_STEPS = 5;
+/** How many twins one expansion by several steps brings at most. */
+export const MOST_AROUND = 3000;
+
+/** All that is within some steps of a twin, the nearest first; `more`: there would be others yet. */
+export async function readAround(
+  graph: GraphClient,
+  id: string,
+  { steps, direction, name }: Reach,
+): Promise<{ twins: Twin[]; relationships: Relationship[]; more: boolean }> {
+  const text = `MATCH ${pattern(direction, name)} WHERE a.$dtId IN $some RETURN r, b`;
+  const twins = new Map<string, Twin>();
+  const relationships = new Map<string, Relationship>();
+  let edge = [id];
+  for (let step = 0; step < steps && edge.length > 0; step++) {
+    const before = edge;
+    edge = [];
+    for (const some of batches(before)) {
+      const most = MOST_EDGES - relationships.size;
+      const found = collectDocuments(await askAll(graph, text, { some }, most));
+      for (const twin of found.twins) {
+        if (twin.$dtId === id || twins.has(twin.$dtId)) continue;
+        if (twins.size >= MOST_AROUND)
+          return { ...listFound(id, twins, relationships), more: true };
+        twins.set(twin.$dtId, twin);
+        edge.push(twin.$dtId);
+      }
+      for (const one of found.relationships) {
+        relationships.set(edgeKey(one.$sourceId, one.$relationshipId), one);
+      }
+      if (relationships.size >= MOST_EDGES) {
+        return { ...listFound(id, twins, relationships), more: true };
+      }
+    }
+  }
+  return { ...listFound(id, twins, relationships), more: false };
+}
+
+/** What was found, without relationships to what was not. */
+function listFound(
+  id: string,
+  twins: ReadonlyMap<string, Twin>,
+  relationships: ReadonlyMap<string, Relationship>,
+): { twins: Twin[]; relationships: Relationship[] } {
+  const isThere = (end: string): boolean => end === id || twins.has(end);
+  return {
+    twins: [...twins.values()],
+    relationships: [...relationships.values()].filter(
+      (one) => isThere(one.$sourceId) && isThere(one.$targetId),
+    ),
   };
 }
 

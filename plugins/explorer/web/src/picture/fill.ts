@@ -4,6 +4,7 @@ import type { GraphClient } from "../api/graph";
 import type { JsonObject } from "../api/types";
 import { collectDocuments, leaveOut } from "../results/documents";
 import { isGone } from "../results/gone";
+import { readDifferences, type Differences } from "./address";
 import { readBetween, readTwins } from "./ask";
 import { MOST_EDGES } from "./model";
 import { usePicture } from "./store";
@@ -19,6 +20,8 @@ interface FillState {
   complete: boolean;
   /** Whether there are more of them than are drawn. */
   cut: boolean;
+  /** The rows that are drawn with all that the address names besides; null while that is read. */
+  drawn: readonly JsonObject[] | null;
 }
 
 /** What is read for the picture beyond the rows. */
@@ -27,6 +30,7 @@ export const useFill = create<FillState>(() => ({
   error: null,
   complete: false,
   cut: false,
+  drawn: null,
 }));
 
 let current = new AbortController();
@@ -47,17 +51,28 @@ async function reading(what: string, work: (signal: AbortSignal) => Promise<void
 
 /** Picture the rows of a result; of twins alone the relationships are read too. */
 export async function pictureRows(graph: GraphClient, rows: readonly JsonObject[]): Promise<void> {
-  const { rows: before, show, add, takeRows } = usePicture.getState();
+  const { rows: before, show, add, takeRows, overlays, setOverlay } = usePicture.getState();
   if (rows === before) return;
+  if (overlays) {
+    takeRows(rows);
+    const { twins, relationships } = collectDocuments([...rows]);
+    const ends = relationships.flatMap((one) => [one.$sourceId, one.$targetId]);
+    setOverlay(new Set([...twins.map((one) => one.$dtId), ...ends]));
+    return;
+  }
   const { twins, relationships } = leaveOut(collectDocuments([...rows]), isGone);
   // More rows of the same result come to those that are there.
   if (before.length > 0 && rows[0] === before[0]) add(twins, relationships);
   else {
     show(twins, relationships);
-    useFill.setState({ complete: false, cut: false });
+    useFill.setState({ complete: false, cut: false, drawn: null });
   }
   takeRows(rows);
+  const named = readDifferences(window.location.hash);
   await reading("Reading twins", async (signal) => {
+    if (useFill.getState().drawn === null) await addNamed(graph, named, signal);
+    if (signal.aborted) return;
+    useFill.setState({ drawn: rows });
     await addUnknown(graph, signal);
     const alone = relationships.length === 0 && twins.length <= MOST_UNASKED;
     if (alone && !signal.aborted) await addBetween(graph, signal);
@@ -67,6 +82,39 @@ export async function pictureRows(graph: GraphClient, rows: readonly JsonObject[
 /** Read the relationships between the twins that are pictured. */
 export function completePicture(graph: GraphClient): Promise<void> {
   return reading("Reading relationships", (signal) => addBetween(graph, signal));
+}
+
+/** Add the twins of a picture that its address names beyond the rows, and take out what it says. */
+async function addNamed(
+  graph: GraphClient,
+  { added, removed }: Differences,
+  signal: AbortSignal,
+): Promise<void> {
+  if (removed.length > 0) usePicture.getState().remove(removed);
+  if (added.length === 0) return;
+  await addTwins(graph, added, signal);
+}
+
+/** Add twins by their ids, with what leads from and to them within the picture. */
+async function addTwins(
+  graph: GraphClient,
+  ids: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
+  const twins = await readTwins(graph, ids, signal);
+  const found = twins.map((one) => one.$dtId);
+  const all = [...new Set([...usePicture.getState().contents.nodes.keys(), ...found])];
+  const [out, back] = await Promise.all([
+    readBetween(graph, found, all, MOST_EDGES, signal),
+    readBetween(graph, all, found, MOST_EDGES, signal),
+  ]);
+  if (signal?.aborted) return;
+  usePicture.getState().add(twins, [...out.relationships, ...back.relationships]);
+}
+
+/** Add twins that the picture does not have. */
+export function addMissing(graph: GraphClient, ids: readonly string[]): Promise<void> {
+  return reading("Reading twins", (signal) => addTwins(graph, ids, signal));
 }
 
 async function addUnknown(graph: GraphClient, signal: AbortSignal): Promise<void> {

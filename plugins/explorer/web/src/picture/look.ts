@@ -36,6 +36,8 @@ export interface Look {
   /** The relationship that the inspector shows. */
   chosenEdge: string | null;
   path: { nodes: ReadonlySet<string>; edges: ReadonlySet<string> } | null;
+  /** Twins that are told apart from all others, as a query or the filter says; null is none. */
+  marked: ReadonlySet<string> | null;
   pinned: ReadonlySet<string>;
   /** What has just changed, by the keys of `live/store`. */
   lit: ReadonlySet<string>;
@@ -67,8 +69,9 @@ export function drawNode(
   const lit = look.lit.has(id);
   const chosen = look.chosen.has(id);
   const onPath = look.path?.nodes.has(id) ?? false;
-  const aside = look.path !== null && !onPath && !chosen;
-  const told = chosen || lit || onPath || look.from === id;
+  const marked = look.marked?.has(id) ?? false;
+  const aside = ((look.path !== null && !onPath) || (look.marked !== null && !marked)) && !chosen;
+  const told = chosen || lit || onPath || marked || look.from === id;
   const near = look.near?.id === id || (look.near?.nodes.has(id) ?? false);
   return {
     ...data,
@@ -77,7 +80,7 @@ export function drawNode(
     color: aside || look.beside.has(id) ? look.palette.dim : data.color,
     label: aside ? null : data.label,
     size: data.size * (told ? 1.25 : 1),
-    forceLabel: data.hub || chosen || onPath || near,
+    forceLabel: data.hub || chosen || onPath || marked || near,
     // Highlighted nodes are drawn once more above all others, with `drawHover`.
     highlighted: told || near,
     zIndex: told ? 2 : aside ? 0 : 1,
@@ -108,7 +111,7 @@ export function drawEdge(
       ? palette.accent
       : near
         ? colorOf(data, palette)
-        : look.path !== null
+        : look.path !== null || isUnmarked(data, look)
           ? palette.dim
           : colorOf(data, palette);
   return {
@@ -128,6 +131,11 @@ export function drawEdge(
     curvature: data.curvature,
     zIndex: told ? 2 : 1,
   };
+}
+
+/** Whether others are told apart, and not both of its ends are. */
+function isUnmarked({ source, target }: EdgeAttributes, { marked }: Look): boolean {
+  return marked !== null && !(marked.has(source) && marked.has(target));
 }
 
 function colorOf({ kind, color }: EdgeAttributes, palette: Palette): string {

@@ -23,6 +23,14 @@ interface PictureState {
   path: Path | null;
   pinned: ReadonlySet<string>;
   layout: LayoutKind;
+  /** Whether the picture has the whole window. */
+  whole: boolean;
+  /** Whether the next query is laid over the picture rather than drawn in its place. */
+  overlays: boolean;
+  /** The twins of the query that is laid over the picture; null is none. */
+  overlay: ReadonlySet<string> | null;
+  /** Whether the filter tells twins apart rather than hiding the others. */
+  highlights: boolean;
   /** The rows that are pictured already. */
   rows: readonly JsonObject[];
   /** Take up what this browser remembers of the pictures of a graph: the layout and the pins. */
@@ -39,6 +47,11 @@ interface PictureState {
   pin(ids: readonly string[], pinned: boolean): void;
   setPath(path: Path | null): void;
   setLayout(layout: LayoutKind): void;
+  setWhole(whole: boolean): void;
+  /** Lay the next queries over the picture, or no longer. */
+  setOverlays(overlays: boolean): void;
+  setOverlay(overlay: ReadonlySet<string>): void;
+  setHighlights(highlights: boolean): void;
 }
 
 export const NOTHING_HIDDEN: Hiding = {
@@ -82,6 +95,10 @@ const START = {
 export const usePicture = create<PictureState>((set, get) => ({
   ...START,
   layout: "force",
+  whole: false,
+  overlays: false,
+  overlay: null,
+  highlights: false,
   rows: [],
   open: (keeper) => {
     if (!pins.open(keeper)) return;
@@ -123,6 +140,10 @@ export const usePicture = create<PictureState>((set, get) => ({
     pins.keep(new Map(ids.map((id) => [id, pinned ? (places.get(id) ?? null) : null])));
   },
   setPath: (path) => set({ path }),
+  setWhole: (whole) => set({ whole }),
+  setOverlays: (overlays) => set({ overlays, overlay: null }),
+  setOverlay: (overlay) => set({ overlay }),
+  setHighlights: (highlights) => set({ highlights }),
   setLayout: (layout) => {
     set({ layout });
     pins.keepLayout(layout);

@@ -24,7 +24,12 @@ export function usePalette(): Palette {
 }
 
 /** What of the picture is told apart now, but for what the pointer is at. */
-export function useLook(contents: Contents, visible: Visible, palette: Palette): Look {
+export function useLook(
+  contents: Contents,
+  visible: Visible,
+  marked: ReadonlySet<string> | null,
+  palette: Palette,
+): Look {
   const { chosen, path, pinned } = usePicture();
   const selected = useSelection((state) => state.selected);
   const all = useLive((state) => state.lit);
@@ -44,6 +49,7 @@ export function useLook(contents: Contents, visible: Visible, palette: Palette):
       chosen: new Set(chosen),
       chosenEdge,
       path: path === null ? null : { nodes: new Set(path.nodes), edges: path.edges },
+      marked,
       pinned,
       lit,
       near: null,
@@ -52,7 +58,7 @@ export function useLook(contents: Contents, visible: Visible, palette: Palette):
       large: isLarge(visible),
       palette,
     }),
-    [visible, chosen, chosenEdge, path, pinned, lit, from, palette],
+    [visible, chosen, chosenEdge, path, marked, pinned, lit, from, palette],
   );
 }
 

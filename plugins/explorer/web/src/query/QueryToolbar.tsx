@@ -2,9 +2,9 @@ import { Link2, ListTree, Play, Square } from "lucide-react";
 import { Button, Group, Toolbar } from "react-aria-components";
 
 import { ROUTES_BASE, routeOf } from "../app/addresses";
+import { useInspectorShown } from "../app/inspectorShown";
 import { useIsNarrow } from "../app/media";
 import { useNotices } from "../app/notices";
-import { usePreferences } from "../app/preferences";
 import { FindTwinButton } from "../inspector/FindTwinButton";
 import { NewTwinButton } from "../inspector/NewTwinButton";
 import { useResults } from "../results/store";
@@ -31,10 +31,10 @@ export function QueryToolbar({ onRun, onExplain, onProfile, samples }: Props) {
   const empty = useQueries((state) => state.text.trim() === "");
   const reads = useQueries((state) => findKind(state.text) === "reads");
   const busy = useResults((state) => state.activity === "running");
-  const inspectorOpen = usePreferences((state) => state.inspectorOpen);
+  const inspectorShown = useInspectorShown();
   const narrow = useIsNarrow();
   // The inspector has the same buttons, but is no more than a sheet that comes up on a phone.
-  const inspected = !narrow && inspectorOpen;
+  const inspected = !narrow && inspectorShown;
   return (
     <Toolbar className="query-toolbar" aria-label="Query">
       <Group className="query-group" aria-label="Run">

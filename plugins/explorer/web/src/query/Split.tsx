@@ -22,7 +22,7 @@ export function Split({ above, below }: Props) {
       <Panel
         id="editor-panel"
         minSize={110}
-        defaultSize={220}
+        defaultSize={140}
         groupResizeBehavior="preserve-pixel-size"
         className="query-above"
       >

@@ -3,11 +3,12 @@ import { useLocation } from "wouter";
 
 import { routeOf } from "../app/addresses";
 import { useNotices } from "../app/notices";
+import { namesPicture } from "../picture/address";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
 import { readParameters } from "./parameters";
 import { explainQuery, profileQuery, runQuery } from "./run";
-import { LONGEST_LINK, renderLink } from "./share";
+import { LONGEST_LINK, readLink, renderLink } from "./share";
 import { useQueries } from "./store";
 
 /** Run, explain or profile what is written; what was run is in the address and in the history. */
@@ -27,7 +28,13 @@ export function useRun() {
       const shown = how !== runQuery ? "plan" : view === "plan" ? "table" : view;
       const link = renderLink({ text, parameters, view: shown });
       const kept = link.length <= LONGEST_LINK ? link : "";
-      navigate(routeOf(graphId, "query") + kept, { replace: true });
+      const { search, hash } = window.location;
+      const here = readLink(search, hash);
+      const isHere = here?.text === text && here.parameters.trim() === parameters.trim();
+      // A picture that was changed keeps its address, or stays behind, where the browser leads back.
+      if (!isHere || !namesPicture()) {
+        navigate(routeOf(graphId, "query") + kept, { replace: !namesPicture() });
+      }
       const outcome = await how({ graph, graphId, text, parameters: value });
       if (outcome !== null && how === runQuery) remember(text, parameters, outcome);
     },

@@ -114,6 +114,7 @@ function useLook(visible: Visible, found: ReadonlySet<string> | null, palette: P
       chosen: new Set(chosen),
       chosenEdge: null,
       path: null,
+      marked: null,
       pinned,
       lit: NONE,
       near: null,
