@@ -109,7 +109,10 @@ export class Painter {
     const { graph } = this;
     const isA = (model: string, base: string): boolean => index.isA(model, base);
     for (const key of graph.edges()) if (!contents.edges.has(key)) graph.dropEdge(key);
-    for (const id of graph.nodes()) if (!contents.nodes.has(id)) graph.dropNode(id);
+    const gone = graph.nodes().filter((id) => !contents.nodes.has(id));
+    // What moves to its place may be among them.
+    if (gone.length > 0) this.endMoving();
+    for (const id of gone) graph.dropNode(id);
     const anchors = listAnchors(contents, graph);
     let seed = graph.order;
     for (const [id, twin] of contents.nodes) {
@@ -244,6 +247,14 @@ export class Painter {
       },
       { attributes: ["x", "y"] },
     );
+  }
+
+  /** All are at once where they were moving to. */
+  private endMoving(): void {
+    this.stopMoving();
+    this.graph.updateEachNodeAttributes((id, data) => ({ ...data, ...this.board.places.get(id) }), {
+      attributes: ["x", "y"],
+    });
   }
 
   /** From now on these nodes are what fills the view; null is the whole picture. */
