@@ -314,7 +314,9 @@ class StatementRun:
     def _merge(self, step: st.Merge, table: Table) -> Table:
         names = table.names
         make, made_names = self._compile_create(step.create, names)
-        found_names = tuple(name for name in find_scope(step.match) if name not in names)
+        # NOTE: of the pattern alone: what precedes it may have names that nobody needs any more.
+        own = find_scope(al.Match(al.Unit(), step.match.pattern, step.match.predicate))
+        found_names = tuple(name for name in own if name not in names)
         after = (*names, *found_names)
         order = [made_names.index(name) for name in after]
         on_create = [self._compile_item(item, after) for item in step.on_create]
