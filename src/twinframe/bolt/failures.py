@@ -74,6 +74,11 @@ _NOT_COMMITTED: Final = Code(
     "error: invalid transaction termination - commit failed",
 )
 
+_NOT_STARTED: Final = Code(
+    "Neo.DatabaseError.Transaction.TransactionStartFailed",
+    "25N01",
+    "error: invalid transaction state - invalid mix of queries",
+)
 _OUTDATED: Final = Code(
     f"{_TRANSIENT}Transaction.Outdated",
     "25N02",
@@ -211,6 +216,10 @@ def find_code(error: TwinframeError) -> Code:
     if isinstance(error, BoltError):
         return error.bolt
     if isinstance(error, QueryInvalid):
+        # NOTE: by this code and the words «in an implicit transaction» tools that begin with an
+        # explicit one see that they have to run the statement on its own.
+        if error.detail == "TransactionNotPossible":
+            return _NOT_STARTED
         return _KINDS.get(error.kind, _SYNTAX)
     return next((code for kind, code in _ERRORS if isinstance(error, kind)), _UNKNOWN)
 

@@ -14,6 +14,7 @@ from neo4j.exceptions import (
     ConstraintError,
     CypherSyntaxError,
     CypherTypeError,
+    DatabaseError,
     Neo4jError,
     TransientError,
 )
@@ -354,3 +355,14 @@ def test_many_sessions_write_at_once(driver: neo4j.Driver) -> None:
         thread.start()
     join(*threads)
     assert ask(driver, "MATCH (n:A) RETURN count(n)") == [20]
+
+
+def test_a_tool_sees_that_a_statement_has_to_run_on_its_own(driver: neo4j.Driver) -> None:
+    """By the code and the words for which LangChain's graph looks."""
+    text = "UNWIND [1, 2, 3] AS i CALL { WITH i CREATE (:Made {i: i}) } IN TRANSACTIONS OF 2 ROWS"
+    with pytest.raises(DatabaseError, match="in an implicit transaction") as caught:
+        driver.execute_query(text)
+    assert caught.value.code == "Neo.DatabaseError.Transaction.TransactionStartFailed"
+    with driver.session() as session:
+        session.run(text).consume()
+    assert driver.execute_query("MATCH (m:Made) RETURN count(m) AS n").records[0]["n"] == 3

@@ -32,6 +32,7 @@ CASES: tuple[tuple[TwinframeError, type[Neo4jError]], ...] = (
     (QueryInvalid("x", kind="SyntaxError"), CypherSyntaxError),
     (QueryInvalid("x", kind="TypeError"), CypherTypeError),
     (QueryInvalid("x", kind="SemanticError"), ClientError),
+    (QueryInvalid("x", kind="SemanticError", detail="TransactionNotPossible"), DatabaseError),
     (QueryInvalid("x", kind="ArgumentError"), ClientError),
     (QueryInvalid("x", kind="ArithmeticError"), ClientError),
     (QueryInvalid("x", kind="ParameterMissing"), ClientError),

@@ -387,7 +387,7 @@ class Statements:
             raise QueryInvalid(
                 "A statement has one subquery IN TRANSACTIONS, and no UNION.",
                 kind="SemanticError",
-                detail="TransactionNotPossible",
+                detail="InvalidClauseComposition",
             )
         size = _read_batch(step, prepared)
         result = StatementResult(statement.columns)

@@ -626,8 +626,8 @@ class StatementRun:
     def _call_statement(self, step: st.CallStatement, table: Table) -> Table:
         if step.in_transactions and not self.around.joins_transactions:
             error = QueryInvalid(
-                "CALL { ... } IN TRANSACTIONS runs only outside of other transactions and "
-                "subqueries.",
+                "CALL { ... } IN TRANSACTIONS runs in an implicit transaction alone: on its own, "
+                "not within an explicit transaction or another subquery.",
                 kind="SemanticError",
                 detail="TransactionNotPossible",
                 phase="runtime",

@@ -103,7 +103,10 @@ class State(NamedTuple):
 def read_state(store: Any) -> State:
     with closing(store.session()) as session, session.snapshot():
         twins = {one.twin_id: one.body for one in session.iterate_twins()}
-        edges = {(one.source_id, one.relationship_id): one.body for one in session.iterate_relationships()}
+        edges = {
+            (one.source_id, one.relationship_id): one.body
+            for one in session.iterate_relationships()
+        }
         return State(twins, edges, session.read_event_bounds()[1])
 
 
