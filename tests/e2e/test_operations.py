@@ -30,6 +30,7 @@ FILLED = {
     "model_id": quote(MODEL, safe=""),
     "route_id": "x",
     "derivation_id": "x",
+    "workspace_id": "x",
     "job_id": "x",
     "name": "none.css",
     "path": "value",

@@ -25,6 +25,7 @@ from twinframe.service.preflight import find_problems
 from twinframe.settings import (
     GraphSettings,
     LoggingSettings,
+    MemorySettings,
     ServerSettings,
     Settings,
     StorageSettings,
@@ -39,6 +40,7 @@ MEMORY = Settings(
     storage=StorageSettings(provider="memory"),
     server=ServerSettings(workers=1),
     graph=OPEN,
+    memory=MemorySettings(bytes_=2**34),  # the process of the tests is no worker of 384 MiB
 )
 CHAIN = "CREATE (:Stop {`$dtId`: 'a'})-[:to]->(:Stop {`$dtId`: 'b'})-[:to]->(:Stop {`$dtId`: 'c'})"
 REACH = (
