@@ -211,7 +211,7 @@ test.describe("what is written and not saved", () => {
     await selectTwin(page, service, ROOM);
     const name = field(page, "name");
     await name.fill("one");
-    await page.keyboard.press("Enter");
+    await page.keyboard.press("Shift+Enter"); // Enter alone saves
     await page.keyboard.type("two");
     await expect(name).toHaveValue("one\ntwo");
     await page.keyboard.press("Home");
