@@ -6,7 +6,9 @@ import os
 import random
 import signal
 import subprocess
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from twinframe.errors import LimitExceeded, StorageDamaged, StorageError, Storag
 from twinframe.storage.points import Points, Window
 from twinframe_points import compaction
 from twinframe_points.compaction import Overtaken
+from twinframe_points.file import PointsFile
 from twinframe_points.keeper import Keeper
 from twinframe_points.settings import PointsSettings
 from twinframe_points.store import FilePointStore
@@ -221,6 +224,20 @@ def test_much_of_a_window_is_read_in_pieces(shelf: Shelf, monkeypatch: pytest.Mo
         inside = [one for one in times if start <= one < start + window.every]
         assert (first, last) == (inside[0] % 11, inside[-1] % 11)
     assert [time_ for time_, _ in read(shelf)] == times
+
+
+def test_several_that_open_a_new_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    everyone = threading.Barrier(4)
+
+    def open_it(directory: Path) -> None:
+        file = PointsFile(directory, PointsSettings())
+        everyone.wait(PATIENCE)
+        file.open().close()
+        file.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        for at in range(20):
+            list(pool.map(open_it, [tmp_path / str(at)] * 4))
 
 
 WRITER = """

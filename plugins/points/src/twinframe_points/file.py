@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -139,12 +139,19 @@ class PointsFile(Tables):
         try:
             self._share()
             self._create()
-            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
-            connection = apsw.Connection(str(self.path), flags=flags)
+            if not self.path.stat().st_size:
+                # NOTE: SQLite does not wait while another process turns a new file to its log.
+                with closing(self.open_lock()) as lock, lock.hold(self._settings.busy_timeout):
+                    self._connect("FULL").close(force=True)
+            return self._connect(synchronous)
         except OSError as error:
             raise StorageError(f"{self.path} cannot be opened: {error.strerror}.") from error
         except EngineError as error:
             raise build_error(error, self.path) from error
+
+    def _connect(self, synchronous: str) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
+        connection = apsw.Connection(str(self.path), flags=flags)
         try:
             connection.set_busy_timeout(round(self._settings.busy_timeout * 1000))
             for pragma in (
@@ -156,9 +163,6 @@ class PointsFile(Tables):
             ):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             self._prepare(connection)
-        except EngineError as error:
-            connection.close(force=True)
-            raise build_error(error, self.path) from error
         except BaseException:
             connection.close(force=True)
             raise

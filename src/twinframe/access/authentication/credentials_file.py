@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from twinframe.errors import StorageError
+from twinframe.runtime.locks import hold_lock
 
 _READ_SECONDS = 0.25  # a reader never waits for a writer in WAL mode, only for its first start
 _WRITE_SECONDS = 10.0
@@ -127,7 +128,9 @@ class CredentialsFile:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(self.path, timeout=_WRITE_SECONDS, isolation_level=None)
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
+            # NOTE: SQLite does not wait while another process turns a new file to its log.
+            with hold_lock(self.path.with_name(f"{self.path.name}.lock"), _WRITE_SECONDS):
+                connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA foreign_keys=ON")
         except BaseException:

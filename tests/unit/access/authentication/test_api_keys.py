@@ -11,8 +11,10 @@ import sqlite3
 import stat
 import subprocess
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.forks import CODE
+from tests.waiting import PATIENCE
 from twinframe.access.authentication.api_keys import ApiKeyAuthenticator, ApiKeys, parse_key
 from twinframe.access.authentication.port import MISSING
 from twinframe.access.permissions import Caller
@@ -259,7 +262,8 @@ def test_neither_the_key_nor_its_secret_is_in_the_files_and_they_are_private(pat
         names = sorted(file.name for file in path.parent.iterdir())
     finally:
         os.umask(old)
-    assert names == [path.name, f"{path.name}-shm", f"{path.name}-wal"]
+    beside = [f"{path.name}{end}" for end in (".lock", "-shm", "-wal")]
+    assert names == sorted([path.name, *beside])
     secret = text.rpartition("_")[2].encode()
     for file in path.parent.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -293,6 +297,20 @@ def test_what_a_worker_remembers_of_keys_is_bounded(
     for text in texts * 2:
         assert show(authenticator, text).subject == f"apikey:{text.split('_')[1]}"
         assert len(authenticator._known) <= 4
+
+
+def test_several_that_create_the_first_key_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    everyone = threading.Barrier(4)
+
+    def create(path: Path) -> None:
+        everyone.wait(PATIENCE)
+        ApiKeys(path).create("a", PERMISSIONS)
+
+    with ThreadPoolExecutor(4) as pool:
+        for at in range(20):
+            path = tmp_path / str(at) / "keys.sqlite"
+            list(pool.map(create, [path] * 4))
+            assert len(ApiKeys(path).list_keys()) == 4
 
 
 WRITER = """
