@@ -8,7 +8,6 @@ import signal
 import subprocess
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 
 from tests.forks import CODE
 from tests.point_shelf import DAY, NOW, Shelf
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, Threads
 from twinframe.errors import LimitExceeded, StorageDamaged, StorageError, StorageFull
 from twinframe.storage.points import Points, Window
 from twinframe_points import compaction
@@ -235,7 +234,7 @@ def test_several_that_open_a_new_file_at_once_wait_for_each_other(tmp_path: Path
         file.open().close()
         file.close()
 
-    with ThreadPoolExecutor(4) as pool:
+    with Threads(4) as pool:
         for at in range(20):
             list(pool.map(open_it, [tmp_path / str(at)] * 4))
 

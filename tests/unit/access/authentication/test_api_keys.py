@@ -14,7 +14,6 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.forks import CODE
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, Threads
 from twinframe.access.authentication.api_keys import ApiKeyAuthenticator, ApiKeys, parse_key
 from twinframe.access.authentication.port import MISSING
 from twinframe.access.permissions import Caller
@@ -306,7 +305,7 @@ def test_several_that_create_the_first_key_at_once_wait_for_each_other(tmp_path:
         everyone.wait(PATIENCE)
         ApiKeys(path).create("a", PERMISSIONS)
 
-    with ThreadPoolExecutor(4) as pool:
+    with Threads(4) as pool:
         for at in range(20):
             path = tmp_path / str(at) / "keys.sqlite"
             list(pool.map(create, [path] * 4))
