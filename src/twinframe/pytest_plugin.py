@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from twinframe.testing.serving import LocalService
 
 _MARKER = (
-    "twinframe(models=(), files=(), settings={}): what the graph of this test has: models (files "
-    "and folders of DTDL, or interfaces), files that `twinframe import` reads, and settings"
+    "twinframe(models=(), files=(), settings={}, tls=False): what the graph of this test has: "
+    "models (files and folders of DTDL, or interfaces), files that `twinframe import` reads, and "
+    "settings; with tls, its service is served by https"
 )
 
 

@@ -83,7 +83,7 @@ def test_a_distribution_imports_what_it_requires(project: Path) -> None:
     assert read_requirements(project) - imported - NOT_IMPORTED == set()
 
 
-@pytest.mark.parametrize("name", ["pytest", "hypothesis"])
+@pytest.mark.parametrize("name", ["pytest", "hypothesis", "trustme"])
 def test_the_test_kit_without_its_libraries_names_its_extra(name: str) -> None:
     code = f"import sys; sys.modules[{name!r}] = None; import twinframe.testing.factories"
     done = run_program([sys.executable, "-c", code], capture_output=True, text=True)

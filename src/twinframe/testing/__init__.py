@@ -9,7 +9,7 @@ service have the fixtures of `twinframe.pytest_plugin`.
 
 import importlib.util
 
-for _name in ("pytest", "hypothesis"):
+for _name in ("pytest", "hypothesis", "trustme"):
     if importlib.util.find_spec(_name) is None:
         raise ModuleNotFoundError(
             f"twinframe.testing needs {_name}, which is not installed: "

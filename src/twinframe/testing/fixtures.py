@@ -13,7 +13,7 @@ from twinframe.library.graph import LocalGraph
 from twinframe.library.graph import open as open_local
 from twinframe.testing.serving import LocalService, serve
 
-_NAMES: Final = ("models", "files", "settings")
+_NAMES: Final = ("models", "files", "settings", "tls")
 _STORAGE: Final = {"Storage__Provider": "memory"}
 
 
@@ -28,7 +28,7 @@ def open_graph(request: pytest.FixtureRequest) -> Iterator[LocalGraph]:
 def open_service(request: pytest.FixtureRequest) -> Iterator[LocalService]:
     """Serve a graph in memory with what the test's markers name."""
     wanted = _Wanted(request)
-    with serve({**_STORAGE, **wanted.settings}) as service:
+    with serve({**_STORAGE, **wanted.settings}, tls=wanted.tls) as service:
         wanted.load(service.graph)
         yield service
 
@@ -41,6 +41,7 @@ class _Wanted:
         self._models: list[Any] = []
         self._files: list[Any] = []
         self.settings: dict[str, Any] = {}
+        self.tls = False
         for marker in reversed(list(request.node.iter_markers("twinframe"))):
             self._add(marker.args, marker.kwargs)
 
@@ -64,6 +65,7 @@ class _Wanted:
         self._models += _build_list(named.get("models", ()))
         self._files += _build_list(named.get("files", ()))
         self.settings.update(named.get("settings", {}))
+        self.tls = named.get("tls", self.tls)
 
     def _read_models(self, given: Any) -> list[Any]:
         if isinstance(given, Mapping):

@@ -13,7 +13,7 @@ from tests.unit.library.worlds import MODELS, ROOM, room
 from tests.waiting import run_program
 
 USE = """
-import urllib.request, json
+import asyncio, ssl, urllib.error, urllib.request
 import pytest
 from azure.core.exceptions import ResourceNotFoundError
 
@@ -40,6 +40,29 @@ def test_markers_are_joined(twinframe_graph):
     assert EXTRA["@id"] in [model["id"] for model in twinframe_graph.list_models()]
     with pytest.raises(Exception, match="at most 1"):
         twinframe_graph.patch_twin("kept", TWO)
+
+async def write_and_read(service):
+    async with service.async_credential, service.build_async_client() as client:
+        await client.upsert_digital_twin("r", {**ROOM, "seats": 2})
+        rows = [row async for row in client.query_twins("SELECT * FROM DIGITALTWINS")]
+        with pytest.raises(ResourceNotFoundError):
+            await client.get_digital_twin("s")
+    return [row["seats"] for row in rows]
+
+def test_the_vendors_client_awaits(twinframe_service):
+    assert asyncio.run(write_and_read(twinframe_service)) == [2]
+    assert twinframe_service.authority is None
+
+@pytest.mark.twinframe(tls=True)
+def test_by_https_the_client_sends_its_token(twinframe_service):
+    assert asyncio.run(write_and_read(twinframe_service)) == [2]
+    assert twinframe_service.build_client().get_digital_twin("r")["seats"] == 2
+    context = ssl.create_default_context(cafile=twinframe_service.authority)
+    url = f"{twinframe_service.url}/digitaltwins/r".replace("127.0.0.1", "localhost")
+    with urllib.request.urlopen(url, timeout=100, context=context) as answer:
+        assert answer.status == 200 and url.startswith("https:")
+    with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
+        urllib.request.urlopen(url, timeout=100)
 
 def test_both_fixtures_are_apart(twinframe_graph, twinframe_service):
     twinframe_graph.put_twin("r", ROOM)
@@ -96,7 +119,7 @@ def run(folder: Path, text: str) -> str:
 
 def test_each_test_gets_a_graph_with_what_its_markers_name(folder: Path) -> None:
     printed = run(folder, USE % ROOM)
-    assert "== 4 passed in " in printed, printed
+    assert "== 6 passed in " in printed, printed
 
 
 def test_what_a_marker_cannot_name_is_an_error_that_says_so(folder: Path) -> None:
@@ -108,7 +131,7 @@ def test_what_a_marker_cannot_name_is_an_error_that_says_so(folder: Path) -> Non
     assert "== 4 errors in " in printed, printed
     for told in (
         "nowhere, which does not exist",
-        "takes the arguments models, files, settings by their names",
+        "takes the arguments models, files, settings, tls by their names",
         "bad.ndjson, line ",
         "Did you mean Query?",
     ):
