@@ -23,7 +23,7 @@ def find_read_within(step: st.Create) -> set[str]:
     """Return the variables whose properties, or paths, the step itself reads."""
     found = {name for path in step.paths for name in path.elements}
     given = [one.properties for one in step.elements if one.properties is not None]
-    return found | _find_in(*given)
+    return found | find_in(*given)
 
 
 def _find_read(step: st.Step) -> set[str]:
@@ -42,7 +42,7 @@ def _find_read(step: st.Step) -> set[str]:
                 if isinstance(one, st.NewRelationship):
                     found |= {one.source, one.target}
                 if one.properties is not None:
-                    found |= _find_in(one.properties)
+                    found |= find_in(one.properties)
             if isinstance(step, st.Merge):
                 found.update(one.variable for one in step.match.pattern.nodes)
                 found |= _find_items(step.on_create) | _find_items(step.on_match)
@@ -50,9 +50,9 @@ def _find_read(step: st.Step) -> set[str]:
         case st.Set(items=items):
             return _find_items(items)
         case st.Delete(expressions=expressions):
-            return _find_in(*expressions)
+            return find_in(*expressions)
         case st.Call(arguments=arguments, predicate=predicate):
-            return _find_in(*arguments, *([] if predicate is None else [predicate]))
+            return find_in(*arguments, *([] if predicate is None else [predicate]))
         case st.CallStatement(outer=outer):
             return set(outer)
         case _:
@@ -62,12 +62,13 @@ def _find_read(step: st.Step) -> set[str]:
 def _find_items(items: Sequence[st.SetItem]) -> set[str]:
     found: set[str] = set()
     for item in items:
-        found |= _find_in(item.subject)
+        found |= find_in(item.subject)
         if not isinstance(item, st.SetLabels) and item.value is not None:
-            found |= _find_in(item.value)
+            found |= find_in(item.value)
     return found
 
 
-def _find_in(*expressions: al.Expression) -> set[str]:
+def find_in(*expressions: al.Expression) -> set[str]:
+    """Return the variables that expressions read."""
     items = tuple((str(at), one) for at, one in enumerate(expressions))
     return set(find_mentioned(al.Project(al.Unit(), items), ()))

@@ -7,7 +7,7 @@ the transaction. The rows of a step are all there before the next one begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from twinframe.errors import LimitExceeded, QueryInvalid
@@ -29,6 +29,7 @@ from twinframe.query.spans import Span
 from twinframe.query.writing import steps as st
 from twinframe.query.writing.calls import CallGraph, run_procedure
 from twinframe.query.writing.entities import Entities, copy_value, is_deleted, require_node
+from twinframe.query.writing.merging import merge
 from twinframe.query.writing.needed import find_needed, find_read_within
 from twinframe.query.writing.port import REMOVED, GraphWriter
 from twinframe.query.writing.surroundings import START, Counters, Surroundings, Table
@@ -46,7 +47,7 @@ class StatementRun:
     counters: Counters = field(default_factory=Counters)
     entities: Entities = field(default_factory=Entities)
     written: int = 0
-    _run: Run = field(init=False)
+    context: Run = field(init=False)
     _version: int = field(init=False, default=-1)
     _signature: frozenset[tuple[str, str]] = field(init=False)
     _engines: set[str] = field(init=False, default_factory=set)
@@ -54,8 +55,8 @@ class StatementRun:
     def __post_init__(self) -> None:
         around = self.around
         self._signature = parameter_signature(around.parameters)
-        self._run = Run(around.reader, around.parameters, around.limits)
-        self._look_at_models()
+        self.context = Run(around.reader, around.parameters, around.limits)
+        self.look_at_models()
 
     @property
     def _writer(self) -> GraphWriter:
@@ -70,7 +71,7 @@ class StatementRun:
 
     def close(self) -> None:
         """Give the memory of the run back."""
-        self._run.budget.close()
+        self.context.budget.close()
 
     def run(self, statement: st.Statement, outer: Table | None = None) -> Table:
         """Run all parts; return the rows of its columns. `outer` are rows of an enclosing one.
@@ -91,7 +92,7 @@ class StatementRun:
     def run_steps(self, part: Sequence[st.Step], table: Table, columns: Sequence[str]) -> Table:
         """Run some steps in order; `columns` are what is needed after them."""
         for at, step in enumerate(part):
-            self._run.budget.check_interrupt()
+            self.context.budget.check_interrupt()
             needed = find_needed(part[at + 1 :], columns)
             table = self._take(step, table, needed)
         return table
@@ -103,13 +104,13 @@ class StatementRun:
             case st.Create():
                 return self._create(step, table, needed)
             case st.Merge():
-                return self._merge(step, table)
+                return merge(self, step, table)
             case st.Set(items=items):
-                setting = [self._compile_item(item, table.names) for item in items]
+                setting = [self.compile_item(item, table.names) for item in items]
                 for row in table.rows:
                     for apply in setting:
                         apply(row)
-                self._flush()
+                self.flush()
                 return table
             case st.Delete():
                 return self._delete(step, table)
@@ -140,14 +141,14 @@ class StatementRun:
         query = al.Query(step.root, columns)
         around = self.around
         if step.leaf is None:
-            rows = self._run_planned(step, query, columns, {}, self._keep)
+            rows = self.run_planned(step, query, columns, {}, self.keep)
         else:
             given = Leaf(step.leaf, table.names, lambda run: iter(table.rows))
-            plan = compile_query(query, [given], self._run.typing)
-            rows = self._keep(plan.run(around.reader, around.parameters, around.limits))
+            plan = compile_query(query, [given], self.context.typing)
+            rows = self.keep(plan.run(around.reader, around.parameters, around.limits))
         return Table(columns, self.entities.adopt_rows(rows))
 
-    def _run_planned(
+    def run_planned(
         self,
         step: st.Step,
         query: al.Query,
@@ -159,7 +160,7 @@ class StatementRun:
 
         `given` are parameters besides those of the statement.
         """
-        around, typing = self.around, self._run.typing
+        around, typing = self.around, self.context.typing
         engine = around.engine if columns else None
         parameters = {**around.parameters, **given}
         signature = self._signature, parameter_signature(given)
@@ -184,9 +185,9 @@ class StatementRun:
         plans[key] = execution
         return execution
 
-    def _keep(self, rows: Iterable[Row]) -> list[Row]:
+    def keep(self, rows: Iterable[Row]) -> list[Row]:
         """Hold all rows, within the limits of the statement."""
-        budget = self._run.budget
+        budget = self.context.budget
         held, kept = budget.open(), []
         for row in rows:
             budget.tick()
@@ -194,35 +195,39 @@ class StatementRun:
             kept.append(row)
         return kept
 
-    def _look_at_models(self) -> None:
+    def look_at_models(self) -> None:
         """Read members as the models of the moment declare them."""
         version, typing = self.around.open_typing()
         if version != self._version:
-            self._version, self._run.typing = version, typing
+            self._version, self.context.typing = version, typing
 
     def _build_scope(self, names: tuple[str, ...], *expressions: al.Expression) -> Scope:
         items = tuple((str(at), one) for at, one in enumerate(expressions))
         mentioned = find_mentioned(al.Project(al.Argument(names), items), ())
-        return build_scope(names, mentioned, self._run.typing)
+        return build_scope(names, mentioned, self.context.typing)
 
-    def _compile(self, expression: al.Expression, names: tuple[str, ...]) -> Evaluate:
+    def compile(self, expression: al.Expression, names: tuple[str, ...]) -> Evaluate:
+        """Compile an expression over rows of these names."""
         return compile_expression(expression, self._build_scope(names, expression))
 
     # --- CREATE
 
     def _create(self, step: st.Create, table: Table, needed: frozenset[str]) -> Table:
-        make, names = self._compile_create(step, table.names, needed)
+        make, names = self.compile_create(step, table.names, needed)
         rows: list[Row] = []
         for row in table.rows:
-            self._run.budget.tick()
+            self.context.budget.tick()
             rows.append(make(row))
-        self._look_at_models()
+        self.look_at_models()
         return Table(names, rows)
 
-    def _compile_create(
+    def compile_create(
         self, step: st.Create, names: tuple[str, ...], needed: frozenset[str] | None = None
     ) -> tuple[Callable[[Row], Row], tuple[str, ...]]:
-        """PERF: nodes that nothing reads, as `needed` says, are not read back: a tenth of it."""
+        """Return what creates for a row and extends it, and the names of the rows that it gives.
+
+        PERF: nodes that nothing reads, as `needed` says, are not read back: a tenth of it.
+        """
         known = names
         makers: list[Callable[[Row], Value]] = []
         read = None if needed is None else needed | find_read_within(step)
@@ -296,7 +301,7 @@ class StatementRun:
     ) -> Callable[[Row], Mapping[str, Value]]:
         if expression is None:
             return lambda row: {}
-        evaluate, run, span = self._compile(expression, names), self._run, expression.span
+        evaluate, run, span = self.compile(expression, names), self.context, expression.span
 
         def build(row: Row) -> Mapping[str, Value]:
             found = evaluate(row, run)
@@ -309,100 +314,12 @@ class StatementRun:
 
         return build
 
-    # --- MERGE
-
-    def _merge(self, step: st.Merge, table: Table) -> Table:
-        names = table.names
-        make, made_names = self._compile_create(step.create, names)
-        # NOTE: of the pattern alone: what precedes it may have names that nobody needs any more.
-        own = find_scope(al.Match(al.Unit(), step.match.pattern, step.match.predicate))
-        found_names = tuple(name for name in own if name not in names)
-        after = (*names, *found_names)
-        order = [made_names.index(name) for name in after]
-        on_create = [self._compile_item(item, after) for item in step.on_create]
-        on_match = [self._compile_item(item, after) for item in step.on_match]
-        tests = [self._compile(value, names) for _, value in step.tests]
-        rows: list[Row] = []
-        for row in table.rows:
-            self._run.budget.tick()
-            values = [test(row, self._run) for test in tests]
-            self._check_merged(step, values)
-            matches = [(*row, *found) for found in self._match(step, names, row, found_names)]
-            if matches:
-                setting = on_match
-            else:
-                made = make(row)
-                matches, setting = [tuple([made[slot] for slot in order])], on_create
-                self._look_at_models()
-            for match in matches:
-                for apply in setting:
-                    apply(match)
-            self._flush()
-            rows += matches
-        return Table(after, rows)
-
-    def _check_merged(self, step: st.Merge, values: Sequence[Value]) -> None:
-        for (key, _), value in zip(step.tests, values, strict=True):
-            if value is None:
-                error = QueryInvalid(
-                    f"MERGE cannot look for the property {key} that is null.",
-                    kind="SemanticError",
-                    detail="MergeReadOwnWrites",
-                    phase="runtime",
-                )
-                raise note_span(error, step.span)
-
-    def _match(
-        self, step: st.Merge, names: tuple[str, ...], row: Row, columns: tuple[str, ...]
-    ) -> list[Row]:
-        """Return what the pattern finds for a row, whose values it gets as parameters.
-
-        PERF: so the store's engine runs it, and finds nodes by their ids and by its indexes.
-        """
-        query, given = self._bind(step, names, row, columns)
-        rows = self._run_planned(step, query, columns, given, list)
-        return self.entities.adopt_rows(rows)
-
-    def _bind(
-        self, step: st.Merge, names: tuple[str, ...], row: Row, columns: tuple[str, ...]
-    ) -> tuple[al.Query, dict[str, Value]]:
-        known = dict(zip(names, row, strict=True))
-        given: dict[str, Value] = {}
-
-        def bind_value(expression: al.Expression) -> al.Expression:
-            if isinstance(expression, al.Literal | al.Parameter):
-                return expression
-            name = f" merged {len(given)}"
-            evaluate = self._compile(expression, names)
-            given[name] = evaluate(row, self._run)
-            return al.Parameter(name, expression.span)
-
-        def bind_all(
-            properties: tuple[tuple[str, al.Expression], ...],
-        ) -> tuple[tuple[str, al.Expression], ...]:
-            return tuple((key, bind_value(value)) for key, value in properties)
-
-        nodes: list[al.NodePattern] = []
-        for node in step.match.pattern.nodes:
-            properties = bind_all(node.properties)
-            if node.variable in known:
-                name = f" merged id {node.variable}"
-                given[name] = require_node(known[node.variable], node.variable, node.span).id
-                properties = (*properties, (_ID, al.Parameter(name, node.span)))
-            nodes.append(replace(node, properties=properties))
-        relationships = tuple(
-            replace(one, properties=bind_all(one.properties))
-            for one in step.match.pattern.relationships
-        )
-        pattern = al.GraphPattern(tuple(nodes), relationships, step.match.pattern.paths)
-        match = al.Match(al.Unit(), pattern, step.match.predicate)
-        return al.Query(match, columns or find_scope(match)[:1]), given
-
     # --- SET and REMOVE
 
-    def _compile_item(self, item: st.SetItem, names: tuple[str, ...]) -> Callable[[Row], None]:
-        subject = self._compile(item.subject, names)
-        run, entities, counters = self._run, self.entities, self.counters
+    def compile_item(self, item: st.SetItem, names: tuple[str, ...]) -> Callable[[Row], None]:
+        """Return what applies an item to a row; `flush` writes it."""
+        subject = self.compile(item.subject, names)
+        run, entities, counters = self.context, self.entities, self.counters
 
         def find(row: Row) -> Node | Relationship | None:
             found = subject(row, run)
@@ -427,7 +344,7 @@ class StatementRun:
             return set_labels
         if isinstance(item, st.SetProperties):
             return self._compile_properties(item, find, names)
-        value = None if item.value is None else self._compile(item.value, names)
+        value = None if item.value is None else self.compile(item.value, names)
         path = item.path
 
         def set_property(row: Row) -> None:
@@ -445,7 +362,7 @@ class StatementRun:
         find: Callable[[Row], Node | Relationship | None],
         names: tuple[str, ...],
     ) -> Callable[[Row], None]:
-        value, run = self._compile(item.value, names), self._run
+        value, run = self.compile(item.value, names), self.context
 
         def set_properties(row: Row) -> None:
             entity = find(row)
@@ -469,7 +386,7 @@ class StatementRun:
         known = self.entities.adopt(entity)
         assert isinstance(known, Node | Relationship)  # noqa: S101  # it is what was given
         self._set_properties(known, properties, adds=True)
-        self._flush()
+        self.flush()
 
     def _set_properties(
         self, entity: Node | Relationship, given: Mapping[str, Value], *, adds: bool
@@ -504,7 +421,7 @@ class StatementRun:
                 self.counters.labels_added += 1
                 self.entities.settle_labels(node, node.labels | {label})
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Write what a clause has set: one write for each entity."""
         pending, self.entities.pending = self.entities.pending, {}
         writer = self._writer
@@ -519,7 +436,7 @@ class StatementRun:
                 document = writer.change_relationship(entity, change)
             self.entities.settle(entity, document)
         if pending:
-            self._look_at_models()
+            self.look_at_models()
 
     # --- DELETE
 
@@ -527,9 +444,9 @@ class StatementRun:
         nodes: dict[str, Span | None] = {}
         crossings: dict[tuple[str, str], None] = {}
         for expression in step.expressions:
-            evaluate = self._compile(expression, table.names)
+            evaluate = self.compile(expression, table.names)
             for row in table.rows:
-                found = evaluate(row, self._run)
+                found = evaluate(row, self.context)
                 self._collect_deleted(found, expression.span, nodes, crossings)
         self._delete_all(nodes, crossings, detach=step.detach)
         return table
@@ -600,28 +517,28 @@ class StatementRun:
     # --- CALL
 
     def _call(self, step: st.Call, table: Table) -> Table:
-        arguments = [self._compile(one, table.names) for one in step.arguments]
+        arguments = [self.compile(one, table.names) for one in step.arguments]
         names = (*table.names, *(name for _, name in step.results))
         procedure = step.procedure
         graph = CallGraph(self.around.reader, self, procedure)
         rows: list[Row] = []
         for row in table.rows:
-            given = [one(row, self._run) for one in arguments]
+            given = [one(row, self.context) for one in arguments]
             found = run_procedure(procedure, graph, given, step.span)
             if not procedure.results:
                 rows.append(row)
                 list(found)
                 continue
             for made in found:
-                self._run.budget.tick()
+                self.context.budget.tick()
                 rows.append((*row, *[made[at] for at, _ in step.results]))
         if procedure.writes:
-            self._look_at_models()
+            self.look_at_models()
         if step.predicate is not None:
             scope = self._build_scope(names, step.predicate)
             holds = compile_test(step.predicate, scope, "WHERE")
-            rows = [row for row in rows if holds(row, self._run)]
-        return Table(names, self._keep(self.entities.adopt_rows(rows)))
+            rows = [row for row in rows if holds(row, self.context)]
+        return Table(names, self.keep(self.entities.adopt_rows(rows)))
 
     def _call_statement(self, step: st.CallStatement, table: Table) -> Table:
         if step.in_transactions and not self.around.joins_transactions:
@@ -641,7 +558,7 @@ class StatementRun:
         added = step.statement.columns
         rows: list[Row] = []
         for row in table.rows:
-            self._run.budget.tick()
+            self.context.budget.tick()
             outer = Table(step.outer, [tuple([row[slot] for slot in slots])])
             found = self.run(step.statement, outer)
             rows += [(*row, *one) for one in found.rows] if added else [row]
@@ -649,7 +566,7 @@ class StatementRun:
 
     def _count_write(self) -> None:
         self.written += 1
-        self._run.budget.check_interrupt()
+        self.context.budget.check_interrupt()
         most = self.around.most_writes
         if most is not None and self.written > most:
             raise LimitExceeded(
