@@ -11,6 +11,7 @@ from benchmarks import (
     access,
     bolt,
     control,
+    creates,
     derived,
     dtdl,
     engines,
@@ -36,6 +37,7 @@ NAMES = (
     "access",
     "bolt",
     "control",
+    "creates",
     "derived",
     "dtdl",
     "footprint",
@@ -53,6 +55,7 @@ NAMES = (
 )
 _OWN_GRAPHS = {
     "control",
+    "creates",
     "derived",
     "many",
     "messages",
@@ -125,6 +128,8 @@ def _measure_own_graphs(report: Report, parts: set[str], asked: argparse.Namespa
     """The parts that make graphs of their own, or need none."""
     if "control" in parts:
         control.measure(report, quick=asked.quick)
+    if "creates" in parts:
+        creates.measure(report, quick=asked.quick)
     if "many" in parts:
         sizes = [20_000 if asked.quick else asked.twins]
         if asked.growth:

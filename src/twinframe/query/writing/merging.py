@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from twinframe.errors import QueryInvalid
 from twinframe.model.comparison import build_equivalence_key
@@ -20,12 +20,10 @@ from twinframe.query.evaluate.failures import note_span
 from twinframe.query.evaluate.run import Evaluate, Row
 from twinframe.query.traversal import walk
 from twinframe.query.writing import steps as st
+from twinframe.query.writing.clauses import ClauseRun
 from twinframe.query.writing.entities import require_node
 from twinframe.query.writing.needed import find_in
 from twinframe.query.writing.surroundings import Table
-
-if TYPE_CHECKING:
-    from twinframe.query.writing.run import StatementRun
 
 _ID: Final = "$dtId"
 _BATCH: Final = 1000
@@ -35,7 +33,7 @@ _SCALARS: Final = frozenset({str, int, bool})
 _Find: TypeAlias = Callable[[Row], list[Row]]
 
 
-def merge(run: StatementRun, step: st.Merge, table: Table) -> Table:
+def merge(run: ClauseRun, step: st.Merge, table: Table) -> Table:
     """Extend the rows of a table by what they find, or create."""
     names = table.names
     create, items = _join_creation(step)
@@ -129,7 +127,7 @@ def _may_read(expression: al.Expression, created: AbstractSet[str]) -> bool:
 
 
 def compile_find(
-    run: StatementRun, step: st.Merge, names: tuple[str, ...], columns: tuple[str, ...]
+    run: ClauseRun, step: st.Merge, names: tuple[str, ...], columns: tuple[str, ...]
 ) -> _Find:
     """Return what finds the matches for a row, whose values the pattern gets as parameters.
 
@@ -146,7 +144,7 @@ def compile_find(
 
 
 def bind(
-    run: StatementRun, step: st.Merge, names: tuple[str, ...], columns: tuple[str, ...]
+    run: ClauseRun, step: st.Merge, names: tuple[str, ...], columns: tuple[str, ...]
 ) -> tuple[al.Query, dict[str, Evaluate]]:
     """Return the query that finds the matches for a row, and what its parameters are of a row."""
     given: dict[str, Evaluate] = {}
@@ -218,14 +216,14 @@ def _find_keys(
 class _Index:
     """The nodes that the rows of a batch look for, by the values of their keys."""
 
-    run: StatementRun
+    run: ClauseRun
     keys: tuple[str, ...]
     nodes: dict[Hashable, list[Row]]
 
     @classmethod
     def read(
         cls,
-        run: StatementRun,
+        run: ClauseRun,
         step: st.Merge,
         keys: tuple[str, ...],
         values: Sequence[Sequence[Value]],
