@@ -60,6 +60,21 @@ def test_the_log_does_not_grow_with_all_that_was_ever_written(
     store.close()
 
 
+def test_many_small_writes_are_flushed_with_what_they_overwrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oxigraph, "_MOST_WRITES", 10)
+    flushed = []
+    monkeypatch.setattr(OxigraphEngine, "_start_flush", lambda _, store: flushed.append(store))
+    store = build_store(RdfSettings(directory=str(tmp_path), in_process=True), "g")
+    store.open()
+    before = len(flushed)
+    for n in range(20):
+        put(store, build_twin_record("a", n=n))
+    assert len(flushed) == before + 2
+    store.close()
+
+
 def test_two_openers_of_one_directory_are_refused(tmp_path: Path) -> None:
     first = OxigraphEngine(tmp_path)
     first.open()
