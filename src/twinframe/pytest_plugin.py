@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _MARKER = (
     "twinframe(models=(), files=(), settings={}, tls=False): what the graph of this test has: "
-    "models (files and folders of DTDL, or interfaces), files that `twinframe import` reads, and "
-    "settings; with tls, its service is served by https"
+    "models (files and folders of DTDL, or interfaces), files and folders that its `load` reads, "
+    "and settings; with tls, its service is served by https"
 )
 
 

@@ -16,12 +16,14 @@ from twinframe.library.graph import (
     Transaction,
     open,  # noqa: A004  (`twinframe.open`, as users call it)
 )
+from twinframe.library.loading import Loaded
 from twinframe.library.results import Result
 
 __all__ = [
     "AsyncLocalGraph",
     "AsyncTransaction",
     "Imported",
+    "Loaded",
     "LocalGraph",
     "Result",
     "Transaction",

@@ -25,6 +25,7 @@ from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.transfer.progress import Finding, Progress
 from twinframe.graph.transfer.target import open_target
 from twinframe.library.documents import AsOf, Document, build_asked, parse_documents
+from twinframe.library.loading import Loadable, Loaded, Loader
 from twinframe.library.opening import build_installation
 from twinframe.library.operations import AsyncOperations, build_result
 from twinframe.library.results import Result
@@ -208,6 +209,18 @@ class AsyncLocalGraph(AsyncOperations):
         return Result([*build_points(points)], ("time", "value"))
 
     # --- files
+
+    async def load(self, source: Loadable) -> Loaded:
+        """Store models, twins and relationships of a file, a folder or documents.
+
+        A file `*.json` has one document or a list: DTDL interfaces, twins with their `$dtId`,
+        relationships with `$sourceId` and `$relationshipId`. Every other file is read as by
+        `import_file`. Of a folder these are all `*.json`, `*.ndjson` and `*.ndjson.gz` below it,
+        models first. A model that is there with the same document is skipped, a twin or
+        relationship is replaced. What cannot be stored is left out and reported. Errors:
+        `OSError`, `InvalidArgument` for what is no such document.
+        """
+        return await Loader(self._graph.portable, self._reader, self._settings).load(source)
 
     async def import_file(self, path: str | os.PathLike[str]) -> Imported:
         """Store the models, twins and relationships of a file as `twinframe export` writes it.

@@ -19,6 +19,7 @@ from twinframe.library.asynchronous import (
     open_async,
 )
 from twinframe.library.documents import AsOf, Document
+from twinframe.library.loading import Loadable, Loaded
 from twinframe.library.loop import LoopThread
 from twinframe.library.operations import AsyncOperations
 from twinframe.library.results import Result
@@ -395,6 +396,18 @@ class LocalGraph(Operations):
         )
 
     # --- files
+
+    def load(self, source: Loadable) -> Loaded:
+        """Store models, twins and relationships of a file, a folder or documents.
+
+        A file `*.json` has one document or a list: DTDL interfaces, twins with their `$dtId`,
+        relationships with `$sourceId` and `$relationshipId`. Every other file is read as by
+        `import_file`. Of a folder these are all `*.json`, `*.ndjson` and `*.ndjson.gz` below it,
+        models first. A model that is there with the same document is skipped, a twin or
+        relationship is replaced. What cannot be stored is left out and reported. Errors:
+        `OSError`, `InvalidArgument` for what is no such document.
+        """
+        return self._call(self._graph.load(source))
 
     def import_file(self, path: str | os.PathLike[str]) -> Imported:
         """Store the models, twins and relationships of a file as `twinframe export` writes it.

@@ -50,11 +50,9 @@ class _Wanted:
         if documents := [document for one in self._models for document in self._read_models(one)]:
             graph.create_models(documents)
         for name in self._files:
-            path = self._find(name)
-            imported = graph.import_file(path)
-            if imported.findings:
-                first = imported.findings[0]
-                raise pytest.UsageError(f"{path}, line {first.line}: {first.message}")
+            loaded = graph.load(self._find(name))
+            if loaded.refused:
+                raise pytest.UsageError(str(loaded.refused[0]))
 
     def _add(self, unnamed: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         unknown = [name for name in named if name not in _NAMES]
