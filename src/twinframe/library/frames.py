@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import Enum, auto
 from importlib import import_module
@@ -27,7 +28,7 @@ _MOMENT: Final = re.compile(
 _ZONE: Final = re.compile(r"\[.*")
 _NON_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """What JSON has in place of numbers that it cannot write."""
-_WHOLE: Final = 2**53
+WHOLE: Final = 2**53
 """Up to this, a double has each whole number."""
 _INT64: Final = range(-(2**63), 2**63)
 
@@ -48,7 +49,7 @@ class Kind(Enum):
 
 def build_table(rows: Sequence[dict[str, Any]], columns: Sequence[str], *, times: bool) -> pa.Table:
     """Return the rows as an Arrow table. Raises `ModuleNotFoundError` without pyarrow."""
-    arrow = _import("pyarrow", "arrow")
+    arrow = import_extra("pyarrow", "arrow")
     arrays = [_build_array(arrow, [row.get(name) for row in rows], times) for name in columns]
     return arrow.table(arrays, names=list(columns))
 
@@ -57,14 +58,15 @@ def build_frame(
     rows: Sequence[dict[str, Any]], columns: Sequence[str], *, times: bool
 ) -> pd.DataFrame:
     """Return the rows as a data frame. Raises `ModuleNotFoundError` without pandas."""
-    pandas = _import("pandas", "pandas")
+    pandas = import_extra("pandas", "pandas")
     series = {
         name: _build_series(pandas, [row.get(name) for row in rows], times) for name in columns
     }
     return pandas.DataFrame(series, columns=list(columns), index=pandas.RangeIndex(len(rows)))
 
 
-def _import(name: str, extra: str) -> Any:
+def import_extra(name: str, extra: str) -> Any:
+    """Import a package of an extra. Raises `ModuleNotFoundError` that names the extra."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
@@ -73,44 +75,66 @@ def _import(name: str, extra: str) -> Any:
         ) from error
 
 
+@dataclass(slots=True)
+class Survey:
+    """What the values of a column have in common, as far as they were seen."""
+
+    types: set[type] = field(default_factory=set)
+    is_non_finite: bool = True
+    """Whether all texts stand for numbers that JSON cannot write."""
+    fits: bool = True
+    """Whether all integers have 64 bits."""
+    is_exact: bool = True
+    """Whether doubles have all integers."""
+    forms: frozenset[Kind] = frozenset({Kind.DATE, Kind.MOMENT})
+    """Of which forms all texts are."""
+
+    def add(self, values: Sequence[Any], *, times: bool = True) -> None:
+        """Look at more values; without `times`, dates and moments are texts."""
+        types = {type(value) for value in values}
+        types.discard(type(None))
+        self.types |= types
+        if str in types:
+            texts = [value for value in values if type(value) is str]
+            self.is_non_finite = self.is_non_finite and _NON_FINITE.keys() >= {*texts}
+            self.forms = frozenset(form for form in self.forms if times and _can_parse(texts, form))
+        if int in types:
+            whole = [value for value in values if type(value) is int]
+            self.fits = self.fits and min(whole) in _INT64 and max(whole) in _INT64
+            self.is_exact = self.is_exact and max(map(abs, whole)) <= WHOLE
+
+    def find_kind(self) -> Kind:
+        """Return the kind of the column."""
+        types = self.types
+        if types <= {int, float, str} and types & {int, float} and str in types:
+            types = types - {str} | {float} if self.is_non_finite else types
+        if not types:
+            return Kind.EMPTY
+        if types == {bool}:
+            return Kind.BOOLEAN
+        if types == {int}:
+            return Kind.INTEGER if self.fits else Kind.MIXED
+        if types <= {int, float}:
+            return Kind.FLOAT if self.is_exact else Kind.MIXED
+        if types == {str}:
+            return next(iter(self.forms), Kind.TEXT)
+        return Kind.NESTED if types in ({dict}, {list}) else Kind.MIXED
+
+
 def find_kind(values: Sequence[Any], *, times: bool = True) -> Kind:
     """Return the kind of a column; without `times`, dates and moments are texts."""
-    types = {type(value) for value in values}
-    types.discard(type(None))
-    if types <= {int, float, str} and types & {int, float} and str in types:
-        texts = {value for value in values if type(value) is str}
-        types -= {str} if texts <= _NON_FINITE.keys() else set()
-        types |= {float} if str not in types else set()
-    if not types:
-        return Kind.EMPTY
-    if types == {bool}:
-        return Kind.BOOLEAN
-    if types == {int}:
-        fits = all(value is None or value in _INT64 for value in values)
-        return Kind.INTEGER if fits else Kind.MIXED
-    if types <= {int, float}:
-        exact = all(type(value) is not int or abs(value) <= _WHOLE for value in values)
-        return Kind.FLOAT if exact else Kind.MIXED
-    if types == {str}:
-        return _find_kind_of_texts(values) if times else Kind.TEXT
-    return Kind.NESTED if types in ({dict}, {list}) else Kind.MIXED
+    survey = Survey()
+    survey.add(values, times=times)
+    return survey.find_kind()
 
 
-def _find_kind_of_texts(values: Sequence[str | None]) -> Kind:
-    for kind, form, parse in (
-        (Kind.DATE, _DATE, date.fromisoformat),
-        (Kind.MOMENT, _MOMENT, _parse_moment),
-    ):
-        if all(value is None or form.fullmatch(value) for value in values):
-            return kind if _can_parse(values, parse) else Kind.TEXT
-    return Kind.TEXT
-
-
-def _can_parse(values: Sequence[str | None], parse: Callable[[str], object]) -> bool:
+def _can_parse(texts: Sequence[str], form: Kind) -> bool:
+    pattern, parse = _FORMS[form]
+    if not all(map(pattern.fullmatch, texts)):
+        return False
     try:
-        for value in values:
-            if value is not None:
-                parse(value)
+        for text in texts:
+            parse(text)
     except (ValueError, OverflowError):
         return False
     return True
@@ -129,6 +153,12 @@ def _parse_moment(text: str) -> int:
     return found
 
 
+_FORMS: Final[dict[Kind, tuple[re.Pattern[str], Callable[[str], object]]]] = {
+    Kind.DATE: (_DATE, date.fromisoformat),
+    Kind.MOMENT: (_MOMENT, _parse_moment),
+}
+
+
 def _convert(values: Sequence[Any], kind: Kind) -> Sequence[Any]:
     """Return the values as Python has them; moments as nanoseconds since 1970."""
     match kind:
@@ -144,20 +174,27 @@ def _convert(values: Sequence[Any], kind: Kind) -> Sequence[Any]:
 
 def _build_array(arrow: Any, values: Sequence[Any], times: bool) -> Any:
     kind = find_kind(values, times=times)
-    found = _convert(values, kind)
+    if kind is Kind.NESTED:
+        try:
+            return arrow.array(values)
+        except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError):
+            kind = Kind.MIXED
+    return build_typed(arrow, values, kind)
+
+
+def build_typed(arrow: Any, values: Sequence[Any], kind: Kind, nested: Any = None) -> Any:
+    """Return an array of values of a kind, of the type `nested` if that is `NESTED`."""
     match kind:
         case Kind.NESTED:
-            try:
-                return arrow.array(found)
-            except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError):
-                return _build_texts(arrow, values)
+            return arrow.array(values, nested)
         case Kind.MIXED:
             return _build_texts(arrow, values)
         case _:
-            return arrow.array(found, _find_type(arrow, kind))
+            return arrow.array(_convert(values, kind), find_type(arrow, kind))
 
 
-def _find_type(arrow: Any, kind: Kind) -> Any:
+def find_type(arrow: Any, kind: Kind) -> Any:
+    """Return the type of a column of a kind that is not `NESTED`."""
     types = {
         Kind.EMPTY: arrow.null(),
         Kind.BOOLEAN: arrow.bool_(),
@@ -166,6 +203,7 @@ def _find_type(arrow: Any, kind: Kind) -> Any:
         Kind.DATE: arrow.date32(),
         Kind.MOMENT: arrow.timestamp("ns", tz="UTC"),
         Kind.TEXT: arrow.string(),
+        Kind.MIXED: arrow.string(),
     }
     return types[kind]
 

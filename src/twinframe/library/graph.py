@@ -7,7 +7,7 @@ import warnings
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from twinframe.graph.transfer.exporting import Exported
 from twinframe.graph.twins.bulk import ItemResult
@@ -23,6 +23,9 @@ from twinframe.library.loading import Loadable, Loaded
 from twinframe.library.loop import LoopThread
 from twinframe.library.operations import AsyncOperations
 from twinframe.library.results import Result
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 T = TypeVar("T")
 
@@ -262,6 +265,22 @@ class Operations:
         pages = self._operations.iterate_pages(text, parameters, as_of=as_of)
         while (page := self._call(_take(pages))) is not None:
             yield from page
+
+    def stream_arrow(
+        self,
+        text: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        as_of: AsOf | None = None,
+        times: bool = True,
+    ) -> pa.RecordBatchReader:
+        """Run a query and return its rows as Arrow batches, of which one is in memory at a time.
+
+        The rows are in a temporary file until they are read; columns are as of `Result.to_arrow`.
+        Close the reader, or read it to its end. Errors: as `query`, `OSError`, and
+        `ModuleNotFoundError` without pyarrow.
+        """
+        return self._call(self._operations.stream_arrow(text, parameters, as_of=as_of, times=times))
 
 
 class Transaction(Operations):

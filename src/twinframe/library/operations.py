@@ -7,9 +7,10 @@ with an offset, or the position of an event.
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import orjson
 
@@ -20,6 +21,7 @@ from twinframe.graph.statements.statements import StatementResult
 from twinframe.graph.twins.bulk import Bulk, ItemResult
 from twinframe.graph.twins.relationships import Relationships
 from twinframe.graph.twins.twins import Components, Twins
+from twinframe.library.batches import RowSpool
 from twinframe.library.documents import AsOf, Document, JsonReader, parse_documents
 from twinframe.library.results import Result
 from twinframe.model.etags import parse_condition, parse_put_condition
@@ -29,6 +31,9 @@ from twinframe.model.rendering import list_members, render_row
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
 from twinframe.storage.base import StoredDocument
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 T = TypeVar("T")
 
@@ -323,6 +328,31 @@ class AsyncOperations(ABC):
         """Run a query and yield its rows page by page. Errors: as `query`."""
         async for page in self._read_pages(text, parameters, as_of):
             yield parse_documents(page.rows)
+
+    async def stream_arrow(
+        self,
+        text: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        as_of: AsOf | None = None,
+        times: bool = True,
+    ) -> pa.RecordBatchReader:
+        """Run a query and return its rows as Arrow batches, of which one is in memory at a time.
+
+        The rows are in a temporary file until they are read; columns are as of `Result.to_arrow`.
+        Close the reader, or read it to its end. Errors: as `query`, `OSError`, and
+        `ModuleNotFoundError` without pyarrow.
+        """
+        spool = RowSpool(times=times)
+        columns: tuple[str, ...] = ()
+        try:
+            async for page in self._read_pages(text, parameters, as_of):
+                columns = columns or page.columns
+                await asyncio.to_thread(spool.add, page.rows)
+            return spool.build_reader(columns)
+        except BaseException:
+            spool.close()
+            raise
 
     # --- what they share
 
