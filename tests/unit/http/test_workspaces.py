@@ -17,6 +17,7 @@ from twinframe.access.gate import Gate
 from twinframe.graph import Graph
 from twinframe.http.application import build_application
 from twinframe.settings import Settings
+from twinframe.storage.base import GraphTransaction
 from twinframe.storage.memory import MemoryStore
 
 Connect = Callable[..., Client]
@@ -47,6 +48,7 @@ def test_a_workspace_is_stored_read_listed_and_deleted(connect: Connect) -> None
     assert made.json == {
         "id": "wing",
         **WING,
+        "kind": None,
         "etag": made.headers["etag"],
         "createdTime": made.json["createdTime"],
         "createdBy": None,
@@ -61,6 +63,35 @@ def test_a_workspace_is_stored_read_listed_and_deleted(connect: Connect) -> None
     assert client.send("GET", "/workspaces").json["value"] == []
     for method in ("GET", "DELETE"):
         assert client.send(method, "/workspaces/wing").code == "WorkspaceNotFound"
+
+
+@pytest.mark.parametrize(
+    ("kind", "listed"),
+    [("dashboard", "dashboard"), ("", None), (None, None), (3, None), ("x" * 65, None)],
+)
+def test_a_listing_tells_the_kind_that_a_content_gives_itself(
+    connect: Connect, kind: Any, listed: str | None
+) -> None:
+    client = connect()
+    put(client, "wing", WING)
+    content = {"kind": kind, "version": 1}
+    assert put(client, "wing", {"name": "Wing", "content": content}).json["content"] == content
+    assert [one["kind"] for one in client.send("GET", "/workspaces").json["value"]] == [listed]
+
+
+def test_a_workspace_that_was_kept_before_kinds_has_none(connect: Connect) -> None:
+    store = MemoryStore()
+    fields = ("name", "etag", "created", "created_by", "updated", "updated_by")
+    head = orjson.dumps(dict.fromkeys(fields, "x"))
+
+    def keep(transaction: GraphTransaction) -> None:
+        transaction.put_entry("workspace", "old", head)
+        transaction.put_entry("workspace-content", "old", b"{}")
+
+    own = Settings()
+    store.write([keep])
+    client = Client(build_application(Graph(InlineRunner(store), own), own))
+    assert client.send("GET", "/workspaces/old").json["kind"] is None
 
 
 def test_who_creates_and_who_changes_a_workspace_is_kept(connect: Connect) -> None:

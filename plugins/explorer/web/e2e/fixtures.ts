@@ -25,8 +25,14 @@ interface WorkerFixtures {
   hosted: Secured;
 }
 
-const ALL = ["digitaltwins/*", "models/*", "query/*", "jobs/*", "eventroutes/*"];
-const READ = ["digitaltwins/read", "digitaltwins/relationships/read", "models/read", "query/read"];
+const ALL = ["digitaltwins/*", "models/*", "query/*", "jobs/*", "eventroutes/*", "workspaces/*"];
+const READ = [
+  "digitaltwins/read",
+  "digitaltwins/relationships/read",
+  "models/read",
+  "query/read",
+  "workspaces/read",
+];
 
 export const test = base.extend<object, WorkerFixtures>({
   folder: [

@@ -1,12 +1,13 @@
 """The use cases of workspaces: put, read, list and delete.
 
 A workspace is a named JSON document that a page keeps in the graph: a picture with its style,
-filters and queries. The service knows no more of it than its name.
+filters and queries. The service knows no more of it than its name, and the ``kind`` that its
+content gives itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -26,6 +27,7 @@ from twinframe.storage.base import GraphSession, GraphTransaction, StoredDocumen
 _HEAD: Final = "workspace"
 _CONTENT: Final = "workspace-content"
 _LONGEST_NAME: Final = 200
+_LONGEST_KIND: Final = 64
 _MEMBERS: Final = ("name", "content")
 
 
@@ -34,7 +36,7 @@ class WorkspaceHead:
     """A workspace without its content.
 
     Times are in the wire's form. Who created and last changed it is empty where callers are unknown
-    or not kept (`History__Who`).
+    or not kept (`History__Who`); the kind is where the content gives none.
     """
 
     id: str
@@ -44,6 +46,7 @@ class WorkspaceHead:
     created_by: str
     updated: str
     updated_by: str
+    kind: str = ""
 
     def render(self) -> bytes:
         """Render it as JSON text."""
@@ -51,6 +54,7 @@ class WorkspaceHead:
             {
                 "id": self.id,
                 "name": self.name,
+                "kind": self.kind or None,
                 "etag": self.etag,
                 "createdTime": self.created,
                 "createdBy": self.created_by or None,
@@ -74,7 +78,7 @@ class Workspaces:
         Errors: `InvalidArgument`, `LimitExceeded`, `PreconditionFailed`.
         """
         parse_entry_id("workspace", workspace_id)
-        name, content = self._parse(document)
+        name, kind, content = self._parse(document)
         who, clock = self._context.read_who(), self._context.clock
         most = self._context.settings.graph.max_workspaces
 
@@ -88,7 +92,7 @@ class Workspaces:
                 )
             now = stamp_after(clock(), old.updated if old else None)
             created, creator = (old.created, old.created_by) if old else (now, who)
-            head = WorkspaceHead(workspace_id, name, build_etag(), created, creator, now, who)
+            head = WorkspaceHead(workspace_id, name, build_etag(), created, creator, now, who, kind)
             fields = asdict(head)
             del fields["id"]
             transaction.put_entry(_HEAD, workspace_id, orjson.dumps(fields))
@@ -135,8 +139,8 @@ class Workspaces:
 
         await self._context.runner.write(apply)
 
-    def _parse(self, document: JsonValue) -> tuple[str, bytes]:
-        """Return name and content."""
+    def _parse(self, document: JsonValue) -> tuple[str, str, bytes]:
+        """Return name, kind and content."""
         if not isinstance(document, dict):
             raise InvalidArgument("A workspace must be an object with name and content.")
         for member in document:
@@ -156,7 +160,13 @@ class Workspaces:
                 f"The content has {len(body):,} bytes; at most {most:,} may be kept "
                 "(Graph__MaxWorkspaceBytes)."
             )
-        return name.strip(), body
+        return name.strip(), _find_kind(content), body
+
+
+def _find_kind(content: Mapping[str, JsonValue]) -> str:
+    """Return what the content says it is, so that pages find their own in a listing."""
+    kind = content.get("kind")
+    return kind if isinstance(kind, str) and len(kind) <= _LONGEST_KIND else ""
 
 
 def _require(session: GraphSession, workspace_id: str) -> WorkspaceHead:

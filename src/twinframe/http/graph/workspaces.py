@@ -27,7 +27,7 @@ class WorkspaceBody(Shape):
 
     name: str = Field(examples=["North Wing"])
     content: dict[str, JsonValue] = Field(
-        description="What the page keeps; the service does not look into it."
+        description="What the page keeps. The service reads no more of it than its text `kind`."
     )
 
 
@@ -36,6 +36,9 @@ class WorkspaceHead(Shape):
 
     id: str
     name: str
+    kind: str | None = Field(
+        examples=["picture"], description="The `kind` of the content, null where it gives none."
+    )
     etag: str = Field(examples=[ETAG_EXAMPLE])
     created_time: str = Field(alias="createdTime")
     created_by: str | None = Field(

@@ -103,7 +103,7 @@ export class GraphClient {
     signal?: AbortSignal,
   ): Promise<Page<Relationship>> {
     const path = `/digitaltwins/${part(source)}/relationships`;
-    return this.http.json(next === null ? path : this.follow(next), { signal });
+    return this.http.json(next === null ? path : this.http.follow(next), { signal });
   }
 
   /** One page of those that lead to a twin. */
@@ -113,7 +113,7 @@ export class GraphClient {
     signal?: AbortSignal,
   ): Promise<Page<IncomingRelationship>> {
     const path = `/digitaltwins/${part(target)}/incomingrelationships`;
-    return this.http.json(next === null ? path : this.follow(next), { signal });
+    return this.http.json(next === null ? path : this.http.follow(next), { signal });
   }
 
   createRelationship(source: string, id: string, document: JsonObject): Promise<Relationship> {
@@ -240,16 +240,9 @@ export class GraphClient {
     while (next !== null && found.length < limit) {
       const page: Page<T> = await this.http.json(next, { signal });
       found.push(...page.value);
-      next = page.nextLink === null ? null : this.follow(page.nextLink);
+      next = page.nextLink === null ? null : this.http.follow(page.nextLink);
     }
     return found.slice(0, limit);
-  }
-
-  /** A nextLink is absolute and may name a public host: only what is behind our root is taken. */
-  private follow(link: string): string {
-    const { pathname, search } = new URL(link, window.location.href);
-    const root = new URL(this.http.root || "/", window.location.href).pathname.replace(/\/$/, "");
-    return (pathname.startsWith(root) ? pathname.slice(root.length) : pathname) + search;
   }
 }
 

@@ -66,6 +66,13 @@ export class Http {
   async json<T>(path: string, call: Call = {}): Promise<T> {
     return readBody(await this.send(path, call));
   }
+
+  /** A nextLink is absolute and may name a public host: only what is behind our root is taken. */
+  follow(link: string): string {
+    const { pathname, search } = new URL(link, window.location.href);
+    const root = new URL(this.root || "/", window.location.href).pathname.replace(/\/$/, "");
+    return (pathname.startsWith(root) ? pathname.slice(root.length) : pathname) + search;
+  }
 }
 
 /** The JSON of an answer, its whole numbers exact. */
