@@ -17,6 +17,7 @@ from typing import Final, Protocol, cast
 from twinframe.access.gate import Gate
 from twinframe.access.rates import CallerRates, Kind
 from twinframe.bolt.bookmarks import check_bookmarks, render_bookmark
+from twinframe.bolt.commands import SYSTEM, Surroundings, build_command, may_be_command
 from twinframe.bolt.exchange import TokenExchange
 from twinframe.bolt.failures import (
     EXPIRED,
@@ -30,6 +31,7 @@ from twinframe.bolt.failures import (
 from twinframe.bolt.framing import Version, build_chunks
 from twinframe.bolt.graphs import Database, Databases, Ran
 from twinframe.bolt.login import Login
+from twinframe.bolt.notifications import ALL, NotificationFilter, build_position, read_filter
 from twinframe.bolt.packstream import PackValue
 from twinframe.bolt.plans import find_prefix
 from twinframe.bolt.requests import (
@@ -47,7 +49,9 @@ from twinframe.bolt.transactions import Transaction
 from twinframe.bolt.values import build_parameters, pack_value
 from twinframe.errors import (
     BadRequest,
+    GraphNotFound,
     InvalidArgument,
+    QueryInvalid,
     QueryTimeout,
     TwinframeError,
     Unauthenticated,
@@ -129,7 +133,11 @@ class Connection:
         self._last = _ALL
         self._count = 0
         self._database = service.databases.home
+        self._is_system = False
+        self._text = ""
         self._is_read_only = False
+        self._wanted: NotificationFilter = ALL
+        self._wanted_now = ALL
         self._deadline = math.inf
         self._transaction: Transaction | None = None
         self._opened = AsyncExitStack()
@@ -209,7 +217,10 @@ class Connection:
             _log.error("%s: %s", error.code, error.message, exc_info=error)
         await self._end()
         self._state = State.FAILED
-        failure = build_failure(find_code(error), build_message(error), self._version)
+        position = None
+        if isinstance(error, QueryInvalid):
+            position = build_position(self._text, error.line, error.column)
+        failure = build_failure(find_code(error), build_message(error), self._version, position)
         self._send(Answer.FAILURE, failure)
 
     async def refuse(self, error: TwinframeError, code: Code | None = None) -> None:
@@ -238,6 +249,7 @@ class Connection:
 
     async def _hello(self, message: Message) -> Mapping[str, object]:
         extra = _read_map(message, 0)
+        self._wanted = read_filter(extra)
         if self._version < _LOGON_SINCE:
             await self._log_in(extra)
         else:
@@ -269,7 +281,8 @@ class Connection:
             "tuple[str, dict[str, PackValue], dict[str, PackValue]]", message.fields
         )
         started = time.perf_counter()
-        parameters = build_parameters(given)
+        self._text = text
+        parameters: Mapping[str, Value] = build_parameters(given)
         transaction = self._transaction
         number = self._count if transaction is not None else 0
         self._count += 1
@@ -280,7 +293,10 @@ class Connection:
             raise InvalidArgument(
                 f"A transaction has at most {_MOST_RESULTS} open results. Take or discard some."
             )
+        if self._is_system or may_be_command(text):
+            text, parameters = await self._read_command(text, parameters)
         result = await self._run_noted(text, parameters, started)
+        result.text = self._text
         self._results[number], self._last = result, number
         self._state = State.STREAMING if transaction is None else State.TX_STREAMING
         metadata: dict[str, object] = {
@@ -290,6 +306,37 @@ class Connection:
         if transaction is not None:
             metadata["qid"] = number
         return metadata
+
+    @property
+    def _shown_database(self) -> str:
+        return SYSTEM if self._is_system else self._database
+
+    async def _read_command(
+        self, text: str, parameters: Mapping[str, Value]
+    ) -> tuple[str, Mapping[str, Value]]:
+        """Return the query that answers a command, or the text if it is none."""
+        caller = await self._login.identify("RUN")
+        own, databases = self._service.settings, self._service.databases
+
+        async def find_graph(name: str) -> bool:
+            try:
+                async with databases.use(name, caller, self._login.build_info("RUN")):
+                    return True
+            except GraphNotFound:
+                return False
+
+        user = "" if caller is None else caller.shown
+        address = own.advertised or own.bind
+        around = Surroundings(databases.home, address, user, find_graph)
+        command = await build_command(text, parameters, around)
+        if command is not None:
+            return command
+        if self._is_system:
+            raise InvalidArgument(
+                f"The database {SYSTEM!r} has no graph and answers SHOW alone. Open the session "
+                f"with another database, such as {databases.home!r}, or without one."
+            )
+        return text, parameters
 
     async def _run_noted(
         self, text: str, parameters: Mapping[str, Value], started: float
@@ -447,7 +494,7 @@ class Connection:
         del self._results[number]
         if not self._results:
             self._state = State.READY if self._transaction is None else State.TX_READY
-        return build_summary(result, self._database, self._version)
+        return build_summary(result, self._shown_database, self._version, self._wanted_now)
 
     # --- transactions ---------------------------------------------------------------------------
 
@@ -455,8 +502,9 @@ class Connection:
         """Read what RUN and BEGIN say of their transaction, and wait for its bookmarks."""
         if extra.get("imp_user") is not None:
             raise InvalidArgument("Statements run as the caller who logged in; leave imp_user out.")
-        self._database = read_member(extra, "db", str, "") or self._service.databases.home
+        self._database, self._is_system = self._find_database(extra)
         self._is_read_only = read_member(extra, "mode", str, "w") == "r"
+        self._wanted_now = read_filter(extra, self._wanted)
         asked = read_member(extra, "tx_timeout", int, 0)
         if asked < 0:
             raise InvalidArgument("'tx_timeout' is a number of milliseconds; 0 is no limit.")
@@ -486,7 +534,7 @@ class Connection:
             self._opened = opened.pop_all()
         self._count = 0
         self._state = State.TX_READY
-        return {"db": self._database}
+        return {"db": self._shown_database}
 
     async def _commit(self, _message: Message) -> Mapping[str, object]:
         transaction = cast("Transaction", self._transaction)
@@ -521,7 +569,7 @@ class Connection:
     async def _route(self, message: Message) -> Mapping[str, object]:
         context = _read_map(message, 0)
         extra = cast("dict[str, PackValue]", message.fields[2])
-        name = read_member(extra, "db", str, "") or self._service.databases.home
+        name, is_system = self._find_database(extra)
         caller = await self._login.identify("ROUTE")
         info = self._login.build_info("ROUTE")
         async with self._service.databases.use(name, caller, info):
@@ -531,7 +579,14 @@ class Connection:
         # NOTE: each node reads and writes. Drivers leave out one that does not answer.
         addresses = list(own.nodes) or [address]
         servers = [{"addresses": addresses, "role": role} for role in ("WRITE", "READ", "ROUTE")]
-        return {"rt": {"ttl": _ROUTES_SECONDS, "db": name, "servers": servers}}
+        shown = SYSTEM if is_system else name
+        return {"rt": {"ttl": _ROUTES_SECONDS, "db": shown, "servers": servers}}
+
+    def _find_database(self, extra: Mapping[str, PackValue]) -> tuple[str, bool]:
+        """Return the name of the graph that a message means, and whether it means `system`."""
+        home = self._service.databases.home
+        name = read_member(extra, "db", str, "") or home
+        return (home, True) if name == SYSTEM != home else (name, False)
 
     async def _take_telemetry(self, _message: Message) -> Mapping[str, object]:
         return {}

@@ -6,6 +6,7 @@ transaction whose error is transient.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Final, NamedTuple
 
 from twinframe import errors
@@ -27,6 +28,11 @@ class Code(NamedTuple):
 
 _CLIENT: Final = "Neo.ClientError."
 _TRANSIENT: Final = "Neo.TransientError."
+_CLASSES: Final = {
+    "ClientError": "CLIENT_ERROR",
+    "TransientError": "TRANSIENT_ERROR",
+    "DatabaseError": "DATABASE_ERROR",
+}
 _DATA: Final = "error: data exception"
 _SYSTEM: Final = "error: system configuration or operation exception"
 _UNKNOWN: Final = Code(
@@ -180,6 +186,17 @@ class ReadOnly(BoltError):
         )
 
 
+class CommandRefused(BoltError):
+    """A command of Neo4j's administration that this service does not have."""
+
+    code = "CommandRefused"
+    bolt = Code(
+        f"{_CLIENT}Statement.UnsupportedAdministrationCommand",
+        "51N27",
+        f"{_SYSTEM} - not supported in this edition",
+    )
+
+
 class InvalidBookmark(BoltError):
     """A bookmark that this service has not given."""
 
@@ -230,14 +247,22 @@ def build_message(error: TwinframeError) -> str:
     return " ".join([error.public, *details])
 
 
-def build_failure(code: Code, message: str, version: Version) -> dict[str, object]:
-    """Return the metadata of a FAILURE message."""
+def build_failure(
+    code: Code, message: str, version: Version, position: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """Return the metadata of a FAILURE message; `position` is where the text is wrong."""
     if version < _GQL_SINCE:
         return {"code": code.neo4j, "message": message}
+    record: dict[str, object] = {
+        "OPERATION": "",
+        "OPERATION_CODE": "0",
+        "CURRENT_SCHEMA": "/",
+        "_classification": _CLASSES[code.neo4j.split(".")[1]],
+    }
     return {
         "neo4j_code": code.neo4j,
         "message": message,
         "gql_status": code.gql,
         "description": f"{code.description}. {message}",
-        "diagnostic_record": {"OPERATION": "", "OPERATION_CODE": "0", "CURRENT_SCHEMA": "/"},
+        "diagnostic_record": record if position is None else {**record, "_position": position},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -73,7 +74,11 @@ class Result:
         counters: Counters | None = None,
         writes: bool = False,
     ) -> None:
-        """`read` returns the page of the `token`. `counters` are None for a query."""
+        """`read` returns the page of the `token`. `counters` are None for a query.
+
+        `text` is that of the statement, and `available_at` when its first rows were there, in
+        seconds of `time.perf_counter`. Both are for the summary.
+        """
         self.columns = columns
         self.charge = charge
         self.warnings = warnings
@@ -81,6 +86,8 @@ class Result:
         self.writes = writes
         self.has_rows = False
         self.bookmark = ""
+        self.text = ""
+        self.available_at = time.perf_counter()
         self.plan: SummaryPlan | None = None
         self._messages = messages
         self._token = token

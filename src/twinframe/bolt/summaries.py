@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Final
 
 from twinframe.bolt.framing import Version
+from twinframe.bolt.notifications import NotificationFilter, build_notification, build_status
 from twinframe.bolt.results import Result
-from twinframe.graph.queries.names import QueryWarning
 from twinframe.query.writing.surroundings import Counters
 
 _STATUSES_SINCE: Final = Version(5, 6)
@@ -18,27 +19,19 @@ _NO_COLUMNS: Final = {
     "gql_status": "00001",
     "status_description": "note: successful completion - omitted result",
 }
-_LABEL: Final = "Neo.ClientNotification.Statement.UnknownLabelWarning", "01N50"
-_CODES: Final = {
-    "UnknownLabel": _LABEL,
-    "UnknownModel": _LABEL,
-    "UnknownRelationship": (
-        "Neo.ClientNotification.Statement.UnknownRelationshipTypeWarning",
-        "01N51",
-    ),
-    "UnknownProperty": ("Neo.ClientNotification.Statement.UnknownPropertyKeyWarning", "01N52"),
-}
-_SEVERITY: Final = "WARNING"
-_CATEGORY: Final = "UNRECOGNIZED"
 _COUNTERS: Final = {one.name: one.name.replace("_", "-") for one in fields(Counters)}
 
 
-def build_summary(result: Result, database: str, version: Version) -> Mapping[str, object]:
+def build_summary(
+    result: Result, database: str, version: Version, wanted: NotificationFilter
+) -> Mapping[str, object]:
     """Return the metadata of the last SUCCESS of a result."""
     kind = "r"
     if result.writes:
         kind = "rw" if result.columns else "w"
-    summary: dict[str, object] = {"type": kind, "t_last": 0, "db": database}
+    consumed = int((time.perf_counter() - result.available_at) * 1000)
+    summary: dict[str, object] = {"type": kind, "t_last": consumed, "db": database}
+    text, warnings = result.text, wanted.select(result.warnings)
     counted = _build_counters(result.counters)
     if counted:
         summary["stats"] = counted
@@ -50,9 +43,9 @@ def build_summary(result: Result, database: str, version: Version) -> Mapping[st
         outcome = _DONE if result.has_rows else _NO_ROWS
         if not result.columns:
             outcome = _NO_COLUMNS
-        summary["statuses"] = [outcome, *(_build_status(one) for one in result.warnings)]
-    elif result.warnings:
-        summary["notifications"] = [_build_notification(one) for one in result.warnings]
+        summary["statuses"] = [outcome, *(build_status(one, text) for one in warnings)]
+    elif warnings:
+        summary["notifications"] = [build_notification(one, text) for one in warnings]
     return summary
 
 
@@ -63,39 +56,3 @@ def _build_counters(counters: Counters | None) -> dict[str, object]:
         shown: count for name, shown in _COUNTERS.items() if (count := getattr(counters, name))
     }
     return {**found, "contains-updates": True} if found else {}
-
-
-def _build_position(warning: QueryWarning) -> dict[str, object]:
-    return {"offset": 0, "line": warning.line, "column": warning.column}
-
-
-def _build_notification(warning: QueryWarning) -> dict[str, object]:
-    code, _ = _CODES[warning.code]
-    return {
-        "code": code,
-        "title": warning.code,
-        "description": warning.message,
-        "severity": _SEVERITY,
-        "category": _CATEGORY,
-        "position": _build_position(warning),
-    }
-
-
-def _build_status(warning: QueryWarning) -> dict[str, object]:
-    code, status = _CODES[warning.code]
-    return {
-        "gql_status": status,
-        "status_description": f"warn: {warning.message}",
-        "description": warning.message,
-        "neo4j_code": code,
-        "title": warning.code,
-        "diagnostic_record": {
-            "OPERATION": "",
-            "OPERATION_CODE": "0",
-            "CURRENT_SCHEMA": "/",
-            "_classification": _CATEGORY,
-            "_severity": _SEVERITY,
-            "_position": _build_position(warning),
-            "_status_parameters": {},
-        },
-    }
