@@ -117,6 +117,14 @@ for (const theme of ["light", "dark"] as const) {
       expect(await findBarriers(page)).toEqual([]);
     });
 
+    test("what a phone's bar has no room for has no serious barrier", async ({ page, demo }) => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      await open(page, demo, "~own/models");
+      await page.getByRole("banner").getByRole("button", { name: /^More/ }).click();
+      await expect(page.getByRole("dialog", { name: "More" })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+    });
+
     test("the sign-in page has no serious barrier", async ({ page, secured }) => {
       await page.goto(`${secured.service.url}/explorer/`);
       await expect(page.getByRole("button", { name: /^Sign in at/ })).toBeVisible();

@@ -1,4 +1,4 @@
-import type { Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 
 import { join } from "node:path";
 
@@ -13,6 +13,37 @@ function overflowOf(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 }
 
+/** Open what the bar at the bottom has no room for. */
+async function openMore(page: Page): Promise<Locator> {
+  await page.getByRole("banner").getByRole("button", { name: /^More/ }).tap();
+  return page.getByRole("dialog", { name: "More" });
+}
+
+test("on a phone the bar has what is used most, and the rest is behind More", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/models");
+  const bar = page.getByRole("navigation", { name: "Views" });
+  const box = await bar.boundingBox();
+  expect((box?.y ?? 0) + (box?.height ?? 0)).toBeGreaterThan(835);
+  expect(await bar.getByRole("link").count()).toBeLessThanOrEqual(4);
+  for (const item of await bar.locator(".rail-item").all()) {
+    const place = await item.boundingBox();
+    expect(place?.width).toBeGreaterThan(60);
+    expect((place?.x ?? 0) + (place?.width ?? 0)).toBeLessThanOrEqual(390);
+  }
+  await expect(bar.getByRole("button", { name: "More. Now: Models" })).toBeVisible();
+  const more = await openMore(page);
+  await expect(more.getByRole("link", { name: "Models" })).toHaveAttribute("aria-current", "page");
+  for (const one of await more.locator(".rail-item").all()) await expect(one).toBeInViewport();
+  await takeScreenshot(page, "phone-more");
+  await page.keyboard.press("Escape");
+  await expect(bar.getByRole("button", { name: /^More/ })).toBeFocused();
+  await bar.getByRole("link", { name: "Query" }).tap();
+  await expect(page.getByRole("button", { name: /^Run/ })).toBeVisible();
+});
+
 test("on a phone the views stack, nothing lies beside the screen, all is reached", async ({
   page,
   demo,
@@ -20,10 +51,10 @@ test("on a phone the views stack, nothing lies beside the screen, all is reached
   await open(page, demo);
   await expect(page.getByRole("button", { name: /^Run/ })).toBeVisible();
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
-  await page.getByRole("link", { name: "Models" }).tap();
+  await openMore(page).then((more) => more.getByRole("link", { name: "Models" }).tap());
   await expect(page.getByRole("treegrid").getByRole("row").first()).toBeVisible();
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
-  await page.getByRole("button", { name: "Appearance" }).tap();
+  await openMore(page).then((more) => more.getByRole("button", { name: "Appearance" }).tap());
   await expect(page.getByRole("menuitemradio", { name: "Dark" })).toBeInViewport();
 });
 
@@ -111,7 +142,7 @@ test("on a phone a twin is found with nothing selected, and the sheet goes by Es
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
   await page.touchscreen.tap(195, 40);
   await expect(sheet).toBeHidden();
-  await page.getByRole("link", { name: "Models" }).tap();
+  await openMore(page).then((more) => more.getByRole("link", { name: "Models" }).tap());
   await expect(page.getByRole("treegrid")).toBeVisible();
 });
 

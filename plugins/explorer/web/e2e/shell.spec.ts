@@ -131,6 +131,26 @@ test("by keyboard alone one gets past the navigation, and to every part of it", 
   await expect(page).toHaveURL(`${demo.url}/explorer/~own/models`);
 });
 
+test("the navigation fits a small window, and scrolls where one is lower still", async ({
+  page,
+  demo,
+}) => {
+  await page.setViewportSize({ width: 1024, height: 700 });
+  await open(page, demo);
+  const views = page.getByRole("navigation", { name: "Views" });
+  const isCut = (): Promise<boolean> =>
+    views.evaluate(
+      (one) => one.scrollHeight > one.clientHeight || one.scrollWidth > one.clientWidth,
+    );
+  expect(await isCut()).toBe(false);
+  for (const item of await page.locator(".rail-item").all()) await expect(item).toBeInViewport();
+  await page.setViewportSize({ width: 1024, height: 340 });
+  const last = views.getByRole("link").last();
+  await last.focus();
+  await expect(last).toBeInViewport();
+  await expect(page.getByRole("button", { name: "Appearance" })).toBeInViewport();
+});
+
 test("a service that went away is told where it is missed, and trying again helps", async ({
   page,
   demo,

@@ -15,7 +15,20 @@ export interface View {
   component: ComponentType;
   /** Whether things of the graph are selected in it, which the inspector shows beside it. */
   inspected: boolean;
+  /** With which others it stands in the navigation. */
+  group: ViewGroup;
+  /** Whether it is one of the few in the bar of a phone, rather than behind `More`. */
+  inBar: boolean;
 }
+
+export type ViewGroup = "graph" | "watch" | "run";
+
+/** The groups of views in their order, with their names for those who hear the page. */
+export const VIEW_GROUPS: readonly { id: ViewGroup; name: string }[] = [
+  { id: "graph", name: "The graph" },
+  { id: "watch", name: "Watching" },
+  { id: "run", name: "Running" },
+];
 
 // PERF: each view is a chunk of its own; the first paint needs the shell alone.
 const overview = chunk(() => import("../overview/OverviewView"));
@@ -23,11 +36,15 @@ const query = chunk(() => import("../query/QueryView"));
 const models = chunk(() => import("../models/ModelsView"));
 const control = chunk(() => import("../control/ControlView"));
 
+const OF_GRAPH = { group: "graph", inspected: false, inBar: false } as const;
+const OF_QUERY = { group: "graph", inspected: true, inBar: true } as const;
+const OF_RUN = { group: "run", inspected: false, inBar: false } as const;
+
 export const VIEWS: View[] = [
-  { path: "overview", name: "Overview", icon: House, ...overview, inspected: false },
-  { path: "query", name: "Query", icon: Terminal, ...query, inspected: true },
-  { path: "models", name: "Models", icon: Boxes, ...models, inspected: false },
-  { path: "control", name: "Control plane", icon: Settings2, ...control, inspected: false },
+  { path: "overview", name: "Overview", icon: House, ...overview, ...OF_GRAPH, inBar: true },
+  { path: "query", name: "Query", icon: Terminal, ...query, ...OF_QUERY },
+  { path: "models", name: "Models", icon: Boxes, ...models, ...OF_GRAPH },
+  { path: "control", name: "Control plane", icon: Settings2, ...control, ...OF_RUN },
 ];
 
 /**
