@@ -158,6 +158,11 @@ def test_procedures_answer_what_tools_ask_for(driver: neo4j.Driver) -> None:
     assert {"Floor", "Room"} <= set(ask(driver, "CALL db.labels()"))
     with driver.session() as session, session.begin_transaction() as open_one:
         assert "isIn" in open_one.run("CALL db.relationshipTypes()").value()
+    with driver.session() as session:
+        drawn = session.run("CALL db.schema.visualization()").graph()
+    assert ("Room", "Floor") in {
+        tuple(node["name"] for node in one.nodes if node) for one in drawn.relationships
+    }
 
 
 def test_words_that_write_may_be_names(driver: neo4j.Driver) -> None:

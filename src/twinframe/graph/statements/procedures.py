@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from twinframe import __version__
 from twinframe.graph.queries.names import SYSTEM_MEMBERS, read_names
+from twinframe.graph.statements.graph_schema import is_open, watch
+from twinframe.graph.statements.schema_procedures import SCHEMA_PROCEDURES
 from twinframe.model.ids import OPEN_LABEL, OPEN_MODELS, build_model_name
-from twinframe.model.values import Node, Relationship, Value
+from twinframe.model.values import Value
 from twinframe.query.reader import GraphReader
 from twinframe.query.writing.procedures import Procedure, ProcedureGraph, Procedures
 from twinframe.storage.base import GraphSession
 
 Rows = Iterable[Sequence[Value]]
-_CHECKED: Final = 256
 
 
 def list_labels(graph: ProcedureGraph, arguments: Sequence[Value]) -> Rows:
@@ -30,8 +31,8 @@ def list_relationship_types(graph: ProcedureGraph, arguments: Sequence[Value]) -
     """The names of relationships that the models declare, and on an open graph those in use."""
     reader = graph.reader
     known = {name for name in _read_declared(reader)[0] if not name.startswith("_")}
-    if _is_open(reader):
-        known.update(one.type for one in _watch(reader, reader.scan_relationships(())))
+    if is_open(reader):
+        known.update(one.type for one in watch(reader, reader.scan_relationships(())))
     return [(name,) for name in sorted(known)]
 
 
@@ -39,10 +40,10 @@ def list_property_keys(graph: ProcedureGraph, arguments: Sequence[Value]) -> Row
     """The properties and components that the models declare, and on an open graph those in use."""
     reader = graph.reader
     known = _read_declared(reader)[1] - SYSTEM_MEMBERS
-    if _is_open(reader):
-        for node in _watch(reader, reader.scan_nodes(None)):
+    if is_open(reader):
+        for node in watch(reader, reader.scan_nodes(None)):
             known.update(key for key in node.document if not key.startswith("$"))
-        for one in _watch(reader, reader.scan_relationships(())):
+        for one in watch(reader, reader.scan_relationships(())):
             known.update(key for key in one.document if not key.startswith("$"))
     return [(name,) for name in sorted(known)]
 
@@ -60,15 +61,9 @@ def _read_declared(reader: GraphReader) -> tuple[set[str], set[str]]:
     return known.relationships, known.properties | known.components
 
 
-def _is_open(reader: GraphReader) -> bool:
-    return any(model_id.startswith(OPEN_MODELS) for model_id in reader.read_model_ids())
-
-
-def _watch(reader: GraphReader, found: Iterator[Node] | Iterator[Relationship]) -> Iterator[Any]:
-    for at, one in enumerate(found):
-        if at % _CHECKED == 0:
-            reader.check_deadline()
-        yield one
+def answer_ping(graph: ProcedureGraph, arguments: Sequence[Value]) -> Rows:
+    """That the database answers, for `cypher-shell`."""
+    return [(True,)]
 
 
 _BUILT_IN: Final = (
@@ -90,6 +85,8 @@ _BUILT_IN: Final = (
         list_components,
         "The product and its version.",
     ),
+    Procedure("db.ping", (), (("success", "BOOLEAN"),), answer_ping, "Whether the graph answers."),
+    *SCHEMA_PROCEDURES,
 )
 _LISTED: Final = (
     ("name", "STRING"),
