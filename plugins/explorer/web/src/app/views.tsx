@@ -1,4 +1,4 @@
-import { Boxes, House, Settings2, Terminal } from "lucide-react";
+import { Boxes, ChartLine, House, Settings2, Terminal } from "lucide-react";
 import { lazy, useState, type ComponentType } from "react";
 
 import { getPart } from "./parts";
@@ -33,16 +33,19 @@ export const VIEW_GROUPS: readonly { id: ViewGroup; name: string }[] = [
 // PERF: each view is a chunk of its own; the first paint needs the shell alone.
 const overview = chunk(() => import("../overview/OverviewView"));
 const query = chunk(() => import("../query/QueryView"));
+const chart = chunk(() => import("../time/ChartView"));
 const models = chunk(() => import("../models/ModelsView"));
 const control = chunk(() => import("../control/ControlView"));
 
 const OF_GRAPH = { group: "graph", inspected: false, inBar: false } as const;
 const OF_QUERY = { group: "graph", inspected: true, inBar: true } as const;
+const OF_WATCH = { group: "watch", inspected: true, inBar: false } as const;
 const OF_RUN = { group: "run", inspected: false, inBar: false } as const;
 
 export const VIEWS: View[] = [
   { path: "overview", name: "Overview", icon: House, ...overview, ...OF_GRAPH, inBar: true },
   { path: "query", name: "Query", icon: Terminal, ...query, ...OF_QUERY },
+  { path: "chart", name: "Chart", icon: ChartLine, ...chart, ...OF_WATCH },
   { path: "models", name: "Models", icon: Boxes, ...models, ...OF_GRAPH },
   { path: "control", name: "Control plane", icon: Settings2, ...control, ...OF_RUN },
 ];

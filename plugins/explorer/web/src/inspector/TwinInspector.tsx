@@ -11,6 +11,7 @@ import { useSession } from "../session/session";
 import { showText } from "../app/showText";
 import { Breadcrumbs } from "../locations/Breadcrumbs";
 import { labelOf } from "../picture/model";
+import { SparksOf } from "../time/sparks";
 import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
 import { LostDraft } from "./LostDraft";
@@ -76,7 +77,9 @@ export function TwinInspector({ id }: { id: string }) {
           patch: (patch, etag) => graph.patchTwin(id, patch, etag),
         }}
       >
-        <Properties contents={index.interfaces.get(model)?.contents ?? []} index={index} />
+        <SparksOf twin={twin.data}>
+          <Properties contents={index.interfaces.get(model)?.contents ?? []} index={index} />
+        </SparksOf>
       </Editor>
     </>
   );

@@ -8,6 +8,7 @@ import { pointerOf } from "../document";
 import { useEditing } from "../editing";
 import { firstValue, fits, writeText, type FieldSchema, type TextForm } from "../schema";
 import { showText } from "../../app/showText";
+import { SparkOf } from "../../time/Spark";
 import { BooleanValue, EnumChoice } from "./choices";
 import { TextValue } from "./TextValue";
 
@@ -29,6 +30,7 @@ export function Field(props: Props) {
   return (
     <div className="inspector-field">
       {readOnly ? <Shown value={props.value} /> : <Editable {...props} />}
+      {isNumber(props.value, readOnly) && <SparkOf path={props.pointer.slice(1)} />}
       {told.map((one) => (
         <p key={one.message} className="inspector-wrong" role="alert">
           {one.message}
@@ -36,6 +38,11 @@ export function Field(props: Props) {
       ))}
     </div>
   );
+}
+
+/** Fields of an object have their own lines; where it is shown as a whole, it has theirs. */
+function isNumber(value: Json | undefined, isWhole: boolean): boolean {
+  return ["number", "bigint", ...(isWhole ? ["object"] : [])].includes(typeof value);
 }
 
 function Editable(props: Props) {
