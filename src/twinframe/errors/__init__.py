@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from twinframe.errors.base import Conflict as Conflict
 from twinframe.errors.base import ErrorDetail as ErrorDetail
 from twinframe.errors.base import InputError as InputError
 from twinframe.errors.base import NotFound as NotFound
@@ -21,6 +22,10 @@ from twinframe.errors.derivations import DerivationInvalid as DerivationInvalid
 from twinframe.errors.derivations import DerivationNotFound as DerivationNotFound
 from twinframe.errors.derivations import DerivedPropertyReadOnly as DerivedPropertyReadOnly
 from twinframe.errors.nearest import render_hint
+from twinframe.errors.uploads import UploadAlreadyExists as UploadAlreadyExists
+from twinframe.errors.uploads import UploadIncomplete as UploadIncomplete
+from twinframe.errors.uploads import UploadNotFound as UploadNotFound
+from twinframe.errors.uploads import UploadPieceRefused as UploadPieceRefused
 from twinframe.errors.workspaces import WorkspaceNotFound as WorkspaceNotFound
 
 # --- start-up -------------------------------------------------------------------------------
@@ -339,12 +344,6 @@ class GraphNotFound(NotFound):
 
 
 # --- conflicts with the present state -----------------------------------------------------------
-
-
-class Conflict(TwinframeError):
-    """The request is well formed, but the present state does not allow it."""
-
-    code = "Conflict"
 
 
 class ModelAlreadyExists(Conflict):

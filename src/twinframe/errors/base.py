@@ -110,3 +110,9 @@ class NotFound(TwinframeError):
     """The object or address that the request names does not exist."""
 
     code = "NotFound"
+
+
+class Conflict(TwinframeError):
+    """The request is well formed, but the present state does not allow it."""
+
+    code = "Conflict"

@@ -22,6 +22,7 @@ from twinframe.graph.events.recorder import EventRecorder, build_source
 from twinframe.graph.history.changes import Changes
 from twinframe.graph.history.history import History
 from twinframe.graph.ingestion.standing import Standings
+from twinframe.graph.keeping.keeping import Keeping
 from twinframe.graph.models.models import Models
 from twinframe.graph.queries.neighborhood import Neighborhoods
 from twinframe.graph.queries.overview import Overview
@@ -38,7 +39,9 @@ from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
 from twinframe.graph.transfer.jobs.runner import JobRunner, RunApart
 from twinframe.graph.transfer.locations.locations import JobLocations, build_locations
+from twinframe.graph.transfer.locations.uploads import UploadLocation
 from twinframe.graph.transfer.tables import TableExport
+from twinframe.graph.transfer.uploads.uploads import UploadKind, Uploads
 from twinframe.graph.twins.bulk import Bulk
 from twinframe.graph.twins.observation import Observation
 from twinframe.graph.twins.relationships import Relationships
@@ -122,13 +125,16 @@ class Graph:
         if point_runner is not None:
             runner.on_close(point_runner.close)
         self.series = Series(context, point_runner)
-        self.portable = Portable(context, self.history, point_runner)
+        self.portable = Portable(context, self.history, point_runner, scratch)
+        self.keeping = Keeping(context, self.history, point_runner)
         self.telemetry = Telemetry(context, self.series)
         is_hosted = host is not None
         self.standings = Standings(context, hosted=is_hosted)
         self.event_routes = EventRoutes(context, endpoints, hosted=is_hosted)
         self.event_streams = EventStreams(context)
         locations = locations or build_locations(settings.jobs)
+        locations = locations.extend(UploadLocation(runner))
+        self.uploads = Uploads(context)
         self.import_jobs = ImportJobs(context, locations)
         self.delete_jobs = DeleteJobs(context)
         idle = _HOSTED_IDLE_SECONDS if is_hosted else None
@@ -145,6 +151,7 @@ class Graph:
             delivery,
             self.upkeep,
             self.jobs,
+            UploadKind(context),
             deriving,
             *([IndexKind(context, index_upkeep)] if index_upkeep is not None else []),
             *([PointKind(point_runner)] if point_runner is not None else []),

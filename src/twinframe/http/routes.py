@@ -19,6 +19,7 @@ from twinframe.http.graph.jobs import JOB_ROUTES
 from twinframe.http.graph.permissions import PERMISSION_ROUTES
 from twinframe.http.graph.series import SERIES_ROUTES
 from twinframe.http.graph.triples import TRIPLE_ROUTES
+from twinframe.http.graph.uploads import UPLOAD_ROUTES
 from twinframe.http.graph.workspaces import WORKSPACE_ROUTES
 from twinframe.http.operations import AS_OF, PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
 from twinframe.http.service_routes import SERVICE_ROUTES
@@ -352,6 +353,7 @@ ROUTES: tuple[Route, ...] = (
     *EVENT_ROUTES,
     *INGESTION_ROUTES,
     *JOB_ROUTES,
+    *UPLOAD_ROUTES,
     *PERMISSION_ROUTES,
     *SERVICE_ROUTES,
 )

@@ -49,6 +49,16 @@ class JobsSettings(Section):
     keep_seconds: Seconds = Field(
         default=30 * _DAY, description="Seconds after which a finished job is deleted."
     )
+    max_upload_bytes: Annotated[int, Field(ge=0)] = Field(
+        default=1024 * 1024 * 1024,
+        description="Bytes of all files that were uploaded to a graph and are not imported yet; "
+        "they are kept in its store, where they take a third more. 0: no file can be uploaded.",
+    )
+    keep_upload_seconds: Seconds = Field(
+        default=_DAY,
+        description="Seconds after which an upload is deleted that nobody goes on with, and no job "
+        "reads.",
+    )
     max_errors: Count = Field(
         default=10_000, description="Refused lines after which an import gives up."
     )

@@ -128,7 +128,11 @@ class ExportSettings(Section):
     max_results: Count = Field(
         default=1000, description="Results of a validation report; with more it is not whole."
     )
-    at_once: Count = Field(default=2, description="Exports of a worker at once; more is 503.")
+    at_once: Count = Field(
+        default=2,
+        description="Exports of a worker at once, of RDF and as many of the graph as lines; more "
+        "is 503.",
+    )
 
 
 class SparqlSettings(Section):

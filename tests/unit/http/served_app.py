@@ -23,12 +23,16 @@ from twinframe.graph.delivery.streams import EventStreams
 from twinframe.graph.derivations.computing import Computing
 from twinframe.graph.derivations.derivations import Derivations
 from twinframe.graph.history.changes import Changes
+from twinframe.graph.history.history import History
 from twinframe.graph.ingestion.standing import Standings
+from twinframe.graph.keeping.keeping import Keeping
 from twinframe.graph.queries.triples import Triples
 from twinframe.graph.series.series import Series
+from twinframe.graph.transfer.exporting import Portable
 from twinframe.graph.transfer.jobs.deletions import DeleteJobs
 from twinframe.graph.transfer.jobs.imports import ImportJobs
 from twinframe.graph.transfer.locations.locations import build_locations
+from twinframe.graph.transfer.uploads.uploads import Uploads
 from twinframe.graph.twins.bulk import Bulk
 from twinframe.graph.twins.transactions import Transactions
 from twinframe.graph.workspaces.workspaces import Workspaces
@@ -275,6 +279,10 @@ class FakeGraph:
         self.event_routes = EventRoutes(context, NO_ENDPOINTS, hosted=False)
         self.import_jobs = ImportJobs(context, build_locations(context.settings.jobs))
         self.delete_jobs = DeleteJobs(context)
+        self.uploads = Uploads(context)
+        history = History(context)
+        self.portable = Portable(context, history)
+        self.keeping = Keeping(context, history, None)
         self.event_streams = EventStreams(context)
         self.transactions = Transactions(context)
         self.triples = Triples(context, None, None)  # an installation without RDF

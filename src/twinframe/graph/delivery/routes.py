@@ -23,7 +23,7 @@ from twinframe.errors.nearest import find_nearest
 from twinframe.graph.background.leases import delete_free_lease
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.deliverer import RouteKind
-from twinframe.graph.delivery.endpoints import Endpoints
+from twinframe.graph.delivery.endpoints import Endpoint, Endpoints
 from twinframe.graph.delivery.reading import read_batches
 from twinframe.graph.delivery.records import (
     DeadLetter,
@@ -147,6 +147,12 @@ class EventRoutes:
         await self._context.runner.write(apply)
 
     # --- beyond the vendor ----------------------------------------------------------------------
+
+    def list_endpoints(self) -> list[Endpoint]:
+        """The endpoints that routes of this graph may use, by name."""
+        names = self._endpoints.list_names(hosted=self._hosted)
+        found = (self._endpoints.find(name, hosted=self._hosted) for name in names)
+        return [endpoint for endpoint in found if endpoint is not None]
 
     async def read_status(self, route_id: str) -> RouteStatus:
         """Return the status of the route; `EventRouteNotFound`."""

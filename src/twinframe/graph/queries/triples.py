@@ -53,8 +53,8 @@ class Triples:
         self._context = context
         self._support = support
         self._scratch = scratch
-        self._exports = _Slots(context.settings.export.at_once, "Export__AtOnce")
-        self._queries = _Slots(context.settings.sparql.at_once, "Sparql__AtOnce")
+        self._exports = StreamSlots(context.settings.export.at_once, "Export__AtOnce")
+        self._queries = StreamSlots(context.settings.sparql.at_once, "Sparql__AtOnce")
 
     @property
     def is_sparql_enabled(self) -> bool:
@@ -107,7 +107,9 @@ class Triples:
             release()
             raise
         running.add_done_callback(lambda _: release())
-        return await _begin(stream, asyncio.ensure_future(_end_at(running, deadline + _GRACE)))
+        return await begin_stream(
+            stream, asyncio.ensure_future(_end_at(running, deadline + _GRACE))
+        )
 
     def _find_engine(self) -> SparqlEngine:
         if self._support is None or self._support.sparql is None:
@@ -135,10 +137,10 @@ class Triples:
         )
         task = asyncio.ensure_future(scan)
         task.add_done_callback(lambda _: release())
-        return await _begin(stream, task)
+        return await begin_stream(stream, task)
 
 
-class _Slots:
+class StreamSlots:
     """A limited number of slots in this worker; used on the event loop alone."""
 
     def __init__(self, count: int, setting: str) -> None:
@@ -159,7 +161,7 @@ class _Slots:
         self._free += 1
 
 
-async def _begin(stream: WrittenStream, writing: asyncio.Future[None]) -> WrittenStream:
+async def begin_stream(stream: WrittenStream, writing: asyncio.Future[None]) -> WrittenStream:
     try:
         await stream.begin(writing)
     except BaseException:

@@ -6,11 +6,13 @@ twins by id; relationships by source and id; ids in the order of their code poin
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Final
 
 import orjson
@@ -19,6 +21,7 @@ from twinframe.graph.context.context import GraphContext
 from twinframe.graph.documents.twins import list_parts
 from twinframe.graph.history.history import History
 from twinframe.graph.history.past import PastSession
+from twinframe.graph.queries.triples import StreamSlots, WrittenStream, begin_stream
 from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.transfer.importing import Importer, keep_nothing
 from twinframe.graph.transfer.lines import ByteSource
@@ -272,11 +275,42 @@ class Portable:
     """Writes and reads whole graphs, with their history and their points if there are any."""
 
     def __init__(
-        self, context: GraphContext, history: History, points: PointRunner | None = None
+        self,
+        context: GraphContext,
+        history: History,
+        points: PointRunner | None = None,
+        scratch: Path | None = None,
     ) -> None:
+        """Streams are written down in `scratch`, else among the temporary files."""
         self._context = context
         self._history = history
         self._points = points
+        self._scratch = scratch
+        self._slots = StreamSlots(context.settings.export.at_once, "Export__AtOnce")
+
+    async def stream_graph(self, *, exact: bool = True, history: bool = False) -> WrittenStream:
+        """Return the lines of the graph as it is now as a stream, which must be closed.
+
+        The snapshot ends when all is written down, however slow the client is. Errors:
+        `StorageBusy`, `StorageError`; those of reading, `LimitExceeded` and `QueryTimeout` where
+        the lines end.
+        """
+        settings = self._context.settings.export
+        release = self._slots.take()
+        try:
+            stream = WrittenStream(self._scratch, settings.max_bytes, "Export__MaxBytes")
+        except BaseException:
+            release()
+            raise
+
+        async def write() -> None:
+            await self.export_graph(
+                stream.append, exact=exact, history=history, timeout=settings.timeout
+            )
+
+        task = asyncio.ensure_future(write())
+        task.add_done_callback(lambda _: release())
+        return await begin_stream(stream, task)
 
     async def export_graph(
         self,
@@ -287,6 +321,7 @@ class Portable:
         organization: str = "",
         history: bool = False,
         report: Callable[[Section, int], object] = _tell_nobody,
+        timeout: float = _NO_END,  # noqa: ASYNC109  (seconds; the store interrupts its reads)
     ) -> Exported:
         """Write the graph as it is now; `write` and `report` are called in a thread.
 
@@ -309,7 +344,7 @@ class Portable:
                 report=report,
             )
 
-        return await self._context.runner.scan(read, _NO_END)
+        return await self._context.runner.scan(read, timeout)
 
     async def import_graph(
         self,

@@ -72,6 +72,20 @@ class DeadLetter(Shape):
     event: dict[str, Any] = Field(description="The CloudEvent.")
 
 
+class Endpoint(Shape):
+    """An endpoint that the operator has configured."""
+
+    name: str = Field(examples=["alarms"])
+    type: str = Field(examples=["webhook"])
+    form: str = Field(examples=["cloudevents", "data-history"])
+
+
+class EndpointList(Shape):
+    """The endpoints that routes may use."""
+
+    value: list[Endpoint]
+
+
 class Count(Shape):
     """How many."""
 
@@ -209,6 +223,13 @@ async def delete_dead_letters(
     """DELETE: 200 with the number of dead letters deleted."""
     count = await api.graph.event_routes.delete_dead_letters(route_id)
     response.data = orjson.dumps({"count": count})
+
+
+async def list_endpoints(api: GraphApiContext, _request: Request, response: Response) -> None:
+    """GET: the endpoints that routes of this graph may use. SEC: not their addresses or secrets."""
+    found = api.graph.event_routes.list_endpoints()
+    listed = [{"name": x.name, "type": x.kind, "form": x.form.value} for x in found]
+    response.data = orjson.dumps({"value": listed})
 
 
 async def try_filter(api: GraphApiContext, request: Request, response: Response) -> None:
@@ -477,6 +498,16 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
             400: "EventRouteFilterInvalid, EventsDisabled, InvalidArgument",
             503: "TooManyStreams",
         },
+        is_strict=True,
+    ),
+    Route(
+        "GET /events/endpoints",
+        "Events_ListEndpoints",
+        "List the endpoints that event routes may use",
+        "eventroutes/read",
+        list_endpoints,
+        Answer(200, "All of them, by name.", EndpointList),
+        "Event routes",
         is_strict=True,
     ),
     Route(

@@ -69,6 +69,41 @@ class HistoryPage(Shape):
     next_link: str | None = Field(alias="nextLink")
 
 
+class KeptChanges(Shape):
+    """The changes that are kept."""
+
+    kept: bool
+    reason: str | None = Field(description="Why none are kept.")
+    first_position: int = Field(alias="firstPosition")
+    last_position: int = Field(alias="lastPosition")
+    since: str | None = Field(description="How far back earlier states can be read.")
+    bytes: int = Field(description="Of changes and events together, as last measured.")
+
+
+class KeptPoints(Shape):
+    """The values over time that are kept, apart from changes of properties."""
+
+    kept: bool
+    since: str | None = Field(description="Earlier ones are too old; null where none are.")
+    bytes: int
+
+
+class KeepingSetting(Shape):
+    """A setting in force, which the operator sets."""
+
+    key: str = Field(examples=["History__KeepDays"])
+    value: Any
+    description: str
+
+
+class KeptPast(Shape):
+    """What the graph keeps of its past, and the settings that say so."""
+
+    changes: KeptChanges
+    points: KeptPoints | None
+    settings: list[KeepingSetting]
+
+
 class GraphChange(Shape):
     """How a twin, relationship or model differs between two states."""
 
@@ -189,6 +224,11 @@ class ChangeLines:
         """Do nothing: pages hold no resources."""
 
 
+async def read_keeping(api: GraphApiContext, _request: Request, response: Response) -> None:
+    """GET: what is kept of the past."""
+    response.data = await api.graph.keeping.read()
+
+
 def _read_order(request: Request) -> bool:
     """Return whether the newest change comes first."""
     text = request.get_param("order") or _ORDERS[0]
@@ -245,6 +285,16 @@ _ERRORS: Final = {
 }
 
 HISTORY_ROUTES: Final[tuple[Route, ...]] = (
+    Route(
+        "GET /history",
+        "History_ReadKept",
+        "Read what is kept of the past: since when, how much, by which settings",
+        _TWINS,
+        read_keeping,
+        Answer(200, "What is kept.", KeptPast),
+        "History",
+        is_strict=True,
+    ),
     Route(
         f"GET {_TWIN}/history",
         "History_ReadTwin",

@@ -11,6 +11,7 @@ from twinframe.errors import InvalidArgument
 from twinframe.graph.transfer.jobs.deletions import USUAL_MINUTES
 from twinframe.http.api_context import GraphApiContext
 from twinframe.http.graph import schemas
+from twinframe.http.graph.history import NDJSON
 from twinframe.http.graph.schemas import ErrorBody, Shape
 from twinframe.http.messages import (
     read_api_version,
@@ -21,13 +22,20 @@ from twinframe.http.messages import (
     write_page,
 )
 from twinframe.http.operations import PAGE_SIZE, TOKEN, Answer, Body, Parameter, Route
+from twinframe.http.streaming import leave_out_stream, stream_answer
 
 
 class NewImportJob(Shape):
     """What to import, and where the log goes."""
 
     input_blob_uri: str = Field(alias="inputBlobUri", examples=["file:///data/campus.ndjson"])
-    output_blob_uri: str = Field(alias="outputBlobUri", examples=["file:///data/campus.log"])
+    output_blob_uri: str = Field(
+        "",
+        alias="outputBlobUri",
+        description="May be left out where the input is an upload; the log is at `…/log`, too.",
+        examples=["file:///data/campus.log"],
+    )
+    history: bool = Field(True, description="Import the history of the file, too.")
 
 
 class JobState(Shape):
@@ -49,6 +57,12 @@ class ImportJob(JobState, NewImportJob):
     twins_created: int = Field(alias="twinsCreated")
     relationships_created: int = Field(alias="relationshipsCreated")
     error_count: int = Field(alias="errorCount")
+    models_skipped: int = Field(alias="modelsSkipped", description="There already, and the same.")
+    changes_created: int = Field(alias="changesCreated", description="Of the history.")
+    points_created: int = Field(alias="pointsCreated", description="Values over time.")
+    lines_read: int = Field(alias="linesRead")
+    bytes_read: int = Field(alias="bytesRead")
+    total_bytes: int = Field(alias="totalBytes", description="Of the input; 0 if that is unknown.")
 
 
 class DeleteJob(JobState):
@@ -100,6 +114,18 @@ async def resume_import(
 ) -> None:
     """POST: 200 with the job, not yet restarted."""
     response.data = await api.graph.import_jobs.resume_job(job_id)
+
+
+async def read_log(api: GraphApiContext, request: Request, response: Response, job_id: str) -> None:
+    """GET: the log of the job so far, as lines."""
+    log = await api.graph.import_jobs.open_log(job_id)
+    response.content_type = NDJSON
+    if request.method == "HEAD":
+        leave_out_stream(response)
+        return
+    exchange = read_exchange(request)
+    await exchange.read_body()
+    response.stream = stream_answer(exchange, log)
 
 
 async def delete_import(
@@ -197,7 +223,8 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         body=Body(NewImportJob),
         errors={
             400: "InvalidArgument, JobLimitReached, UrlNotAllowed",
-            409: "JobIdAlreadyExists",
+            404: "UploadNotFound",
+            409: "JobIdAlreadyExists, UploadIncomplete",
             **_BUSY,
         },
     ),
@@ -220,6 +247,17 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         _IMPORT_JOB,
         _TAG,
         errors={**_STATE, **_BUSY},
+        is_strict=True,
+    ),
+    Route(
+        f"GET {_IMPORT}/log",
+        "ImportJobs_ReadLog",
+        "Read the log of an import: its sections and its refused lines",
+        "jobs/imports/read",
+        read_log,
+        Answer(200, "The lines up to now.", str, media_type=NDJSON),
+        _TAG,
+        errors={400: "InvalidArgument", **_NO_IMPORT},
         is_strict=True,
     ),
     Route(

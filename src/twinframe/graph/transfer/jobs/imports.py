@@ -43,11 +43,18 @@ from twinframe.graph.transfer.jobs.records import (
     purge_expired,
     put_job,
     read_log,
+    read_log_page,
     require_import,
 )
+from twinframe.graph.transfer.lines import ByteSource
 from twinframe.graph.transfer.locations.base import OpenSource
 from twinframe.graph.transfer.locations.locations import JobLocations
 from twinframe.graph.transfer.progress import Finding, ImportLog, Progress
+from twinframe.graph.transfer.uploads.records import (
+    assign_upload,
+    find_upload_id,
+    release_upload,
+)
 from twinframe.model.ids import parse_job_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.values import JsonValue
@@ -58,6 +65,7 @@ T = TypeVar("T")
 NANO: Final = 1_000_000_000
 _SOURCE: Final = "inputBlobUri"
 _TARGET: Final = "outputBlobUri"
+_HISTORY: Final = "history"
 
 
 class ImportJobs:
@@ -71,12 +79,14 @@ class ImportJobs:
         """Accept an import; return the job.
 
         Errors: `InvalidArgument`, `UrlNotAllowed`, `JobAlreadyExists`, `TooManyJobs`,
-        `JobLimitReached`.
+        `JobLimitReached`, `UploadNotFound`, `UploadIncomplete`.
         """
         parse_job_id(job_id)
-        source, target = _parse_body(document)
+        asked = _parse_body(document)
+        source, target = asked.source, asked.target
         self._locations.find(source)
-        self._locations.find(target)
+        if target:
+            self._locations.find(target)
         if source == target:
             raise InvalidArgument(f"{_TARGET} must not be {_SOURCE}: the log would replace it.")
         now = self._context.clock()
@@ -93,6 +103,7 @@ class ImportJobs:
                 who=who,
                 source=source,
                 target=target,
+                history=asked.history,
             )
             purge_expired(transaction, now)
             if find_import(transaction, job_id) is not None:
@@ -100,6 +111,7 @@ class ImportJobs:
             check_unfinished(self._context, transaction)
             for old in choose_oldest(list_imports(transaction), self._context):
                 forget_import(transaction, old)
+            assign_upload(transaction, source, job_id)
             put_job(transaction, job)
             return job
 
@@ -113,6 +125,11 @@ class ImportJobs:
         if job.is_expired(self._context.clock()):
             raise JobNotFound(job_id)
         return job.render()
+
+    async def open_log(self, job_id: str) -> JobLog:
+        """The log of a job so far, as a stream; `InvalidArgument`, `JobNotFound`."""
+        await self.read_job(job_id)
+        return JobLog(self._context, job_id)
 
     async def list_jobs(self, page: PageRequest = FIRST_PAGE) -> Page[bytes]:
         """All jobs, the oldest first; `InvalidArgument`, `InvalidContinuationToken`."""
@@ -192,6 +209,38 @@ class ImportJobs:
         return job.render()
 
 
+class JobLog:
+    """The log of an import job up to now, piece by piece, with its end if it has ended."""
+
+    def __init__(self, context: GraphContext, job_id: str) -> None:
+        self._context = context
+        self._job_id = job_id
+        self._after: str | None = None
+        self._is_over = False
+
+    async def read(self) -> bytes:
+        """Return the next lines; empty at the end. Raises `JobNotFound` if it was deleted."""
+        if self._is_over:
+            return b""
+
+        def read(session: GraphSession) -> tuple[list[bytes], str | None, ImportJob]:
+            pieces, last = read_log_page(session, self._job_id, self._after)
+            return pieces, last, require_import(session, self._job_id)
+
+        pieces, last, job = await self._context.runner.read(read)
+        self._after = last
+        if pieces:
+            return b"".join(pieces)
+        self._is_over = True
+        if not job.status.is_final:
+            return b""
+        log = ImportLog(job.id, lambda: job.acted)
+        return _render_end(log, job, _Ending(job.status, job.error))
+
+    async def close(self) -> None:
+        """Do nothing: pages hold no resources."""
+
+
 def check_unfinished(context: GraphContext, session: GraphSession) -> None:
     """Raise `TooManyJobs` if there may be no further unfinished job."""
     most = context.settings.jobs.max_unfinished
@@ -220,14 +269,30 @@ def choose_oldest(kept: Sequence[Job], context: GraphContext) -> list[str]:
     return [job.id for job in ended[:excess]]
 
 
-def _parse_body(document: JsonValue) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a caller asks for: see `ImportJob`."""
+
+    source: str
+    target: str
+    history: bool
+
+
+def _parse_body(document: JsonValue) -> _Asked:
     if isinstance(document, dict):
         source, target = document.get(_SOURCE), document.get(_TARGET)
-        if isinstance(source, str) and isinstance(target, str):
-            return source, target
+        history = document.get(_HISTORY, True)
+        if not isinstance(history, bool):
+            raise InvalidArgument(
+                f"{_HISTORY} must be true or false: whether the history of the file is imported."
+            )
+        if isinstance(source, str) and target is None and find_upload_id(source) is not None:
+            return _Asked(source, "", history)
+        if isinstance(source, str) and isinstance(target, str) and target:
+            return _Asked(source, target, history)
     raise InvalidArgument(
         f"An import job is an object with the strings {_SOURCE} and {_TARGET}: what to read, and "
-        "where the log goes."
+        f"where the log goes. Of an upload, {_TARGET} may be left out."
     )
 
 
@@ -276,6 +341,7 @@ class ImportRun:
         self._most_rows = most_rows
         self._log = ImportLog(job_id, context.write_clock)
         self._identity = ""
+        self._source = _Counted()
 
     async def run(self) -> None:
         """Continue to the end.
@@ -320,8 +386,11 @@ class ImportRun:
                 async with self._open(job) as source:
                     limit = partial(self._check_rows, job.progress)
                     context = self._context.attribute(job.who)
-                    importer = Importer(context, self._keep, limit, self._points)
-                    run = importer.run(source.stream, job.progress, jobs.pause)
+                    importer = Importer(
+                        context, self._keep, limit, self._points, history=job.history
+                    )
+                    self._source = _Counted(source.stream, source.size)
+                    run = importer.run(self._source, job.progress, jobs.pause)
                     await self._until_cancelled(asyncio.create_task(run))
         except _CancelAsked:
             return _Ending(Status.CANCELLED)
@@ -394,6 +463,8 @@ class ImportRun:
             acted=self._context.write_clock(),
             logged=logged,
             identity=self._identity,
+            read=self._source.taken,
+            size=self._source.size,
         )
         put_job(transaction, job)
 
@@ -410,7 +481,7 @@ class ImportRun:
         job = await self._context.runner.read(self._require)
         is_told = True
         try:
-            await self._write_log(job, self._render_end(job, ending))
+            await self._write_log(job, _render_end(self._log, job, ending))
         except (LeaseLost, StorageError):
             raise
         except TwinframeError as failure:
@@ -430,10 +501,15 @@ class ImportRun:
                 is_told=is_told,
             )
             put_job(transaction, ended)
+            if ended.is_read:  # otherwise it can be resumed
+                release_upload(transaction, ended.source, ended.id)
 
         await self._context.write(ServiceWrite(apply))
 
     async def _write_log(self, job: ImportJob, last: bytes) -> None:
+        if not job.target:
+            return
+
         def read(session: GraphSession) -> list[bytes]:
             self._lease.check(session)
             return [*read_log(session, self._job_id), last]
@@ -442,18 +518,36 @@ class ImportRun:
         location = self._locations.find(job.target)
         await asyncio.to_thread(location.write, job.target, pieces)
 
-    def _render_end(self, job: ImportJob, ending: _Ending) -> bytes:
-        status, error = ending.status, ending.error
-        counts = job.progress.render()
-        del counts["section"]
-        if status is Status.FAILED and error is not None:
-            details = [{"code": x.code, "message": x.message} for x in error.details]
-            return self._log.render_failure(error.code, error.message, details)
-        section = b""
-        if status is Status.SUCCEEDED and job.progress.section is not None:
-            section = self._log.render_status("Succeeded", job.progress.section)
-        word = "Succeeded" if status is Status.SUCCEEDED else "Cancelled"
-        return section + self._log.render_status(word, None, **counts)
+
+class _Counted:
+    """A source that counts what is read of it; `size` is how much it has, 0 if unknown."""
+
+    def __init__(self, stream: ByteSource | None = None, size: int = 0) -> None:
+        self._stream = stream
+        self.size = size
+        self.taken = 0
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most `size`; none at the end."""
+        assert self._stream is not None, "a source that was opened"  # noqa: S101
+        piece = self._stream.read(size)
+        self.taken += len(piece)
+        return piece
+
+
+def _render_end(log: ImportLog, job: ImportJob, ending: _Ending) -> bytes:
+    """Render the last lines of a job's log."""
+    status, error = ending.status, ending.error
+    counts = job.progress.render()
+    del counts["section"]
+    if status is Status.FAILED and error is not None:
+        details = [{"code": x.code, "message": x.message} for x in error.details]
+        return log.render_failure(error.code, error.message, details)
+    section = b""
+    if status is Status.SUCCEEDED and job.progress.section is not None:
+        section = log.render_status("Succeeded", job.progress.section)
+    word = "Succeeded" if status is Status.SUCCEEDED else "Cancelled"
+    return section + log.render_status(word, None, **counts)
 
 
 def _tell_untold(ending: _Ending, failure: TwinframeError) -> _Ending:

@@ -16,6 +16,7 @@ import orjson
 from twinframe.errors import DeleteJobNotFound, ErrorDetail, JobNotFound, TwinframeError
 from twinframe.graph.background.leases import delete_lease
 from twinframe.graph.transfer.progress import BEGIN, Progress, load_progress
+from twinframe.graph.transfer.uploads.records import release_upload
 from twinframe.model.clock import render_update_time
 from twinframe.storage.base import GraphSession, GraphTransaction
 
@@ -89,8 +90,10 @@ class Job:
 class ImportJob(Job):
     """An import.
 
-    `identity` is that of its source when it began, empty before; `logged` counts the pieces of its
-    log. `is_read`: its file was read to the end; `is_told`: its log was written.
+    `target` is empty where the log is kept with the job alone. `identity` is that of its source
+    when it began, empty before; `logged` counts the pieces of its log. `is_read`: its file was read
+    to the end; `is_told`: its log was written. `read` of `size` bytes were read, 0 if that is not
+    known. `history`: the history of the file is imported, too.
     """
 
     source: str
@@ -100,6 +103,9 @@ class ImportJob(Job):
     logged: int = 0
     is_read: bool = False
     is_told: bool = False
+    read: int = 0
+    size: int = 0
+    history: bool = True
 
     def render(self) -> bytes:
         """Render its form on the wire."""
@@ -115,6 +121,12 @@ class ImportJob(Job):
                 "twinsCreated": progress.twins,
                 "relationshipsCreated": progress.relationships,
                 "errorCount": progress.errors,
+                "modelsSkipped": progress.skipped,
+                "changesCreated": progress.changes,
+                "pointsCreated": progress.points,
+                "linesRead": progress.line,
+                "bytesRead": self.read,
+                "totalBytes": self.size,
             }
         )
 
@@ -177,6 +189,9 @@ def _dump_import(job: ImportJob) -> bytes:
             "logged": job.logged,
             "is_read": job.is_read,
             "is_told": job.is_told,
+            "read": job.read,
+            "size": job.size,
+            "history": job.history,
         }
     )
 
@@ -229,6 +244,7 @@ def _load(stored: dict[str, Any]) -> dict[str, Any]:
 JOB_LEASE: Final = "job"
 """The kind of background work of all jobs; its keys are those of the pending entries."""
 _PAGE: Final = 100
+_LOG_PAGE: Final = 10
 
 J = TypeVar("J", bound=Job)
 
@@ -304,7 +320,10 @@ def parse_pending_key(key: str) -> tuple[str, str]:
 
 
 def forget_import(transaction: GraphTransaction, job_id: str) -> None:
-    """Delete a finished import job with its log."""
+    """Delete a finished import job with its log, and its upload if there is one."""
+    job = find_import(transaction, job_id)
+    if job is not None:
+        release_upload(transaction, job.source, job_id)
     transaction.delete_entry(_IMPORTS, job_id)
     forget_log(transaction, job_id)
 
@@ -337,6 +356,14 @@ def read_log(session: GraphSession, job_id: str) -> Iterator[bytes]:
         for listed in page:
             yield listed.item
         after = page[-1].key
+
+
+def read_log_page(
+    session: GraphSession, job_id: str, after: str | None
+) -> tuple[list[bytes], str | None]:
+    """Return some pieces of a job's log after the piece `after`, and which one was the last."""
+    page = session.read_entries(_name_log(job_id), after=after, limit=_LOG_PAGE)
+    return [listed.item for listed in page], page[-1].key if page else after
 
 
 def forget_log(transaction: GraphTransaction, job_id: str) -> None:

@@ -19,11 +19,13 @@ LONGEST_URL = 4096
 class OpenSource:
     """A source being read.
 
-    `identity` differs when its content may have changed; empty if unknown.
+    `identity` differs when its content may have changed; empty if unknown. `size` is in bytes; 0 if
+    unknown.
     """
 
     stream: ByteSource
     identity: str
+    size: int = 0
 
 
 class JobLocation(ABC):

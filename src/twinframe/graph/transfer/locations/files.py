@@ -51,7 +51,7 @@ class FileLocation(JobLocation):
             found = os.fstat(stream.fileno())
             self._check_opened(stream.fileno(), path)
             identity = f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
-            yield OpenSource(_File(stream, path), identity)
+            yield OpenSource(_File(stream, path), identity, found.st_size)
 
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
         """Write a draft next to it and rename it; only the log of an earlier job is replaced."""

@@ -25,6 +25,10 @@ class JobLocations:
     def __init__(self, locations: Sequence[JobLocation]) -> None:
         self._locations = locations
 
+    def extend(self, location: JobLocation) -> JobLocations:
+        """Return these locations and another one."""
+        return JobLocations([*self._locations, location])
+
     def find(self, url: str) -> JobLocation:
         """Return the location of a URL that is allowed there.
 
@@ -36,7 +40,8 @@ class JobLocations:
                 location.check(url)
                 return location
         raise UrlNotAllowed(
-            f"Jobs do not use {parts.scheme!a} URLs: there are file, https, http, s3, gs and az."
+            f"Jobs do not use {parts.scheme!a} URLs: there are file, https, http, s3, gs, "
+            "az and upload."
         )
 
 

@@ -1,0 +1,3 @@
+"""What a graph keeps of its past."""
+
+from __future__ import annotations
