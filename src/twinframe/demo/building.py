@@ -12,6 +12,12 @@ PREFIX = "dtmi:com:example:building:"
 BUILDINGS = ("North Wing", "South Wing", "Laboratory", "Library")
 LEVELS = 6
 ROOMS = 17
+HERE = (9.9841, 53.5412)
+"""Where the site is: longitude and latitude, in degrees."""
+METRE = (1.51e-5, 8.98e-6)
+"""Degrees of longitude and latitude of one metre there."""
+GROUNDS = ((-75, 25, 65, 24), (10, 25, 65, 24), (-75, -50, 65, 24), (20, -66, 40, 40))
+"""The ground of each building in metres from there: west, south, width, depth."""
 MAKERS = ("Aerotec", "Borealis", "Klimaworks", "Sensora")
 
 Document = dict[str, object]
@@ -68,7 +74,7 @@ def build_campus() -> Building:
     dice = random.Random(2026)  # noqa: S311  (sample data, not a secret)
     site = campus.add(
         "site", "Site", name="Harbour Campus", area=48000.0, owner="Example University",
-        tags={"region": "coast"}, address=_address("Harbour Road 1"),
+        tags={"region": "coast"}, address=_address("Harbour Road 1", 0, 0),
     )  # fmt: skip
     for number, name in enumerate(BUILDINGS, start=1):
         building = _add_building(campus, dice, number, name)
@@ -76,13 +82,26 @@ def build_campus() -> Building:
     return campus
 
 
-def _address(street: str) -> Document:
+def _position(east: float, north: float) -> tuple[float, float]:
+    """Longitude and latitude of a position in metres from the site."""
+    return round(HERE[0] + east * METRE[0], 6), round(HERE[1] + north * METRE[1], 6)
+
+
+def _outline(west: float, south: float, width: float, depth: float) -> Document:
+    """A rectangle as GeoJSON, counterclockwise."""
+    east, north = west + width, south + depth
+    corners = ((west, south), (east, south), (east, north), (west, north), (west, south))
+    return {"type": "Polygon", "coordinates": [[list(_position(*one)) for one in corners]]}
+
+
+def _address(street: str, east: float, north: float) -> Document:
+    longitude, latitude = _position(east, north)
     return {
         "street": street,
         "city": "Exampleton",
         "postalCode": "01234",
         "country": "Examplia",
-        "position": {"latitude": 53.5412, "longitude": 9.9841},
+        "position": {"latitude": latitude, "longitude": longitude},
     }
 
 
@@ -105,10 +124,12 @@ def _equipment(dice: random.Random, serial: str, **contents: object) -> Document
 
 def _add_building(campus: Building, dice: random.Random, number: int, name: str) -> str:
     key = f"b{number}"
+    west, south, width, depth = GROUNDS[number - 1]
     building = campus.add(
         key, "Building", name=name, area=round(dice.uniform(4000, 9000), 1),
         yearBuilt=dice.randrange(1965, 2020), accessible=number != 3,
-        address=_address(f"Harbour Road {number * 2}"),
+        outline=_outline(west, south, width, depth),
+        address=_address(f"Harbour Road {number * 2}", west + width / 2, south + depth / 2),
     )  # fmt: skip
     chiller = campus.add(
         f"{key}-chiller", "Chiller", name=f"Chiller {number}",
