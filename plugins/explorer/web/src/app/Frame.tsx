@@ -35,7 +35,7 @@ const LocationTree = latePart(() => import("../locations/LocationTree"));
 export function Frame({ view }: { view: View }) {
   const narrow = useIsNarrow();
   const { graphName } = useSession();
-  const inspectorShown = useInspectorShown();
+  const inspectorShown = useInspectorShown(view.pictures ?? false);
   const selected = useSelection((state) => state.selected);
   const finding = useSheet((state) => state.finding);
   useSelectionAddress(view.inspected);

@@ -14,10 +14,10 @@ export function setInspectorShown(shown: boolean): void {
 }
 
 /** Whether the inspector is beside the view: one with nothing in it leaves its room to a picture. */
-export function useInspectorShown(): boolean {
+export function useInspectorShown(pictures = false): boolean {
   const open = usePreferences((state) => state.inspectorOpen);
   const asked = useAsked((state) => state.asked);
   const empty = useSelection((state) => state.selected === null);
   const pictured = useResults((state) => state.view === "graph" && state.rows.length > 0);
-  return open && (asked || !empty || !pictured);
+  return open && (asked || !empty || !(pictures || pictured));
 }

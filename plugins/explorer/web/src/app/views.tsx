@@ -1,4 +1,4 @@
-import { Boxes, ChartLine, House, Settings2, Terminal } from "lucide-react";
+import { Boxes, ChartLine, House, MapPinned, Settings2, Terminal } from "lucide-react";
 import { lazy, useState, type ComponentType } from "react";
 
 import { getPart } from "./parts";
@@ -19,6 +19,8 @@ export interface View {
   group: ViewGroup;
   /** Whether it is one of the few in the bar of a phone, rather than behind `More`. */
   inBar: boolean;
+  /** Whether it is pictures, to which an inspector with nothing in it leaves its room. */
+  pictures?: boolean;
 }
 
 export type ViewGroup = "graph" | "watch" | "run";
@@ -34,6 +36,7 @@ export const VIEW_GROUPS: readonly { id: ViewGroup; name: string }[] = [
 const overview = chunk(() => import("../overview/OverviewView"));
 const query = chunk(() => import("../query/QueryView"));
 const chart = chunk(() => import("../time/ChartView"));
+const maps = chunk(() => import("../maps/MapsView"));
 const models = chunk(() => import("../models/ModelsView"));
 const control = chunk(() => import("../control/ControlView"));
 
@@ -46,6 +49,7 @@ export const VIEWS: View[] = [
   { path: "overview", name: "Overview", icon: House, ...overview, ...OF_GRAPH, inBar: true },
   { path: "query", name: "Query", icon: Terminal, ...query, ...OF_QUERY },
   { path: "chart", name: "Chart", icon: ChartLine, ...chart, ...OF_WATCH },
+  { path: "maps", name: "Maps", icon: MapPinned, ...maps, ...OF_WATCH, pictures: true },
   { path: "models", name: "Models", icon: Boxes, ...models, ...OF_GRAPH },
   { path: "control", name: "Control plane", icon: Settings2, ...control, ...OF_RUN },
 ];

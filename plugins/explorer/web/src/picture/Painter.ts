@@ -21,7 +21,7 @@ import { placeSeed } from "./layout/shapes";
 import { Loops } from "./loops";
 import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes } from "./look";
 import { modelOf, type Contents } from "./model";
-import { captionOf, colorByRules, memberOf, PLAIN, type Style } from "./style";
+import { dressTwin, memberOf, PLAIN, type Style } from "./style";
 import type { Place } from "./store";
 
 /** From so many nodes on a layout is shown at once: moving them smoothly would stutter. */
@@ -107,7 +107,6 @@ export class Painter {
   /** Draw these; what stays keeps its place, what comes begins beside a neighbour. */
   sync(contents: Contents, index: ModelIndex, style: Style = PLAIN): void {
     const { graph } = this;
-    const isA = (model: string, base: string): boolean => index.isA(model, base);
     for (const key of graph.edges()) if (!contents.edges.has(key)) graph.dropEdge(key);
     const gone = graph.nodes().filter((id) => !contents.nodes.has(id));
     // What moves to its place may be among them.
@@ -118,10 +117,8 @@ export class Painter {
     for (const [id, twin] of contents.nodes) {
       const model = modelOf(twin);
       const own = memberOf(style.models, model);
-      const ruled = twin === null ? null : colorByRules(style.rules, twin, isA);
       const facts = {
-        label: captionOf(id, twin, own?.caption),
-        color: ruled ?? index.color(model),
+        ...dressTwin(id, twin, style, index),
         image: this.icons.get(index.icon(model)) ?? "",
         factor: own?.size ?? 1,
       };

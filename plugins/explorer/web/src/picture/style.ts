@@ -1,7 +1,8 @@
 import type { Json, JsonObject, Twin } from "../api/types";
 import { renderJson } from "../api/json";
+import type { ModelIndex } from "../models/index";
 import { valueAt } from "../results/columns";
-import { labelOf } from "./model";
+import { labelOf, modelOf } from "./model";
 
 /** How a model is drawn; what is not said follows from the model itself. */
 export interface ModelStyle {
@@ -79,6 +80,22 @@ export function captionOf(id: string, twin: Twin | null, property: string | unde
   const value = valueAt(twin as JsonObject, property.split("."));
   if (value === undefined || value === null) return labelOf(id, twin);
   return typeof value === "string" ? value : renderJson(value);
+}
+
+/** What a twin is drawn with, wherever it is drawn: by its values, its model and what was chosen. */
+export function dressTwin(
+  id: string,
+  twin: Twin | null,
+  style: Style,
+  index: Pick<ModelIndex, "color" | "isA">,
+): { label: string; color: string } {
+  const model = modelOf(twin);
+  const isA = (one: string, base: string): boolean => index.isA(one, base);
+  const ruled = twin === null ? null : colorByRules(style.rules, twin, isA);
+  return {
+    label: captionOf(id, twin, memberOf(style.models, model)?.caption),
+    color: ruled ?? index.color(model),
+  };
 }
 
 /** The colour that rules give a twin; null where none fits. `isA` as of `ModelIndex`. */
