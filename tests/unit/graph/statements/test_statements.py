@@ -239,6 +239,23 @@ def test_what_belongs_to_queries_is_refused(world: Any, text: str) -> None:
     assert isinstance(refuse(world, text), QueryInvalid)
 
 
+@pytest.mark.parametrize(
+    ("text", "detail", "said"),
+    [
+        ("MATCH (n) RETURN n DELETE n", "InvalidClauseComposition", "DELETE stands before RETURN"),
+        ("CREATE (f:Floor) RETURN f SET f.level = 1", "InvalidClauseComposition", "write WITH"),
+        ("CREATE (:Floor); CREATE (:Floor)", "UnexpectedSyntax", "one statement"),
+    ],
+)
+def test_what_follows_the_end_of_a_statement_is_refused_with_what_to_write(
+    world: Any, text: str, detail: str, said: str
+) -> None:
+    error = refuse(world, text)
+    assert isinstance(error, QueryInvalid)
+    assert (error.kind, error.detail) == ("SyntaxError", detail)
+    assert said in str(error)
+
+
 def test_changes_are_in_the_history_as_those_of_single_requests(world: Any) -> None:
     run(world, "CREATE (r:Floor {`$dtId`: 'f', level: 1})")
     run(world, "MATCH (f:Floor) SET f.level = 2")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _CLAUSE_HEIGHT = 2
 """How much a clause may add to the height of the plan on average (see `FrontEndOptions`)."""
+_WRITTEN = WRITING_CLAUSES - {"DROP", "FOREACH", "LOAD"}
 
 
 class CypherParser(WritingParser):
@@ -28,8 +29,11 @@ class CypherParser(WritingParser):
     def parse_whole_query(self) -> ast.Query:
         """Parse the query, up to the end of the text."""
         found = self._parse_query()
-        self.accept(";")
+        ended = self.accept(";")
         if self.token.kind is not TokenKind.END:
+            if ended:
+                message = "one statement is sent at a time; what follows the semicolon is another"
+                raise self.error("UnexpectedSyntax", message)
             raise self._unexpected_clause()
         return found
 
@@ -166,6 +170,11 @@ class CypherParser(WritingParser):
 
     def _unexpected_clause(self) -> QueryInvalid:
         key = self.token.key
+        if key in _WRITTEN and self.options.writes:
+            return self.error(
+                "InvalidClauseComposition",
+                f"{key} stands before RETURN, which ends a query; write WITH to go on with rows",
+            )
         if key in WRITING_CLAUSES:
             return self._refuse_writing()
         if key in {"WHERE", "ORDER", "SKIP", "LIMIT"}:
