@@ -23,6 +23,7 @@ from twinframe.query.writing.procedures import Procedure
 from twinframe.settings import GraphSettings, QuerySettings, Settings
 from twinframe.storage.base import (
     ChangeKind,
+    GraphSession,
     GraphStore,
     GraphTransaction,
     ModelRecord,
@@ -114,6 +115,10 @@ class TckGraph:
         found = self._write(write)
         assert isinstance(found, StatementResult)
         return found
+
+    def open_session(self) -> GraphSession:
+        """Open a session on what is stored."""
+        return self._store.session()
 
     def measure(self) -> State:
         """Measure the graph, to find the side effects of a query."""

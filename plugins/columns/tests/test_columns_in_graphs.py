@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from tests.column_graphs import open_with_columns, wait_for_columns
+from twinframe.errors import QueryInvalid
 from twinframe.graph.graph import Graph
 from twinframe_columns.engine import ColumnPlan
 
@@ -156,5 +157,35 @@ def test_pages_of_a_scan_have_every_row_once_when_their_bytes_end_them(tmp_path:
             assert [row["i"] for page in pages for row in page] == [
                 f"room{at:03}" for at in range(21)
             ]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("ending", ["rehearsed", "failed"])
+def test_columns_have_nothing_of_a_statement_that_is_taken_back(
+    tmp_path: Path, ending: str
+) -> None:
+    """What a transaction reads of its own changes must not reach what other queries read."""
+    most = "MATCH (t:Room) RETURN max(t.seats) AS n"
+    text = (
+        "CREATE (:Room {`$dtId`: 'new', name: 'n', seats: 900}) "
+        "MERGE (r:Room {seats: 900}) SET r.name = 'm' RETURN r.name"
+    )
+
+    async def run() -> None:
+        async with open_with_columns(tmp_path) as graph:
+            await put_rooms(graph, 3)
+            await wait_for_columns(graph, most)
+            await graph.queries.run(most)
+            if ending == "failed":
+                failing = graph.statements.prepare(f"{text}, 1 / (r.seats - 900)", {})
+                with pytest.raises(QueryInvalid):
+                    await graph.statements.run(failing)
+            else:
+                await graph.statements.run(graph.statements.prepare(text, {}), rehearse=True)
+            await put_room(graph, 4)
+            await put_room(graph, 5)
+            assert await explain(graph, most) == {"engine": "columns"}
+            assert [*(await graph.queries.run(most)).rows] == [b'{"n":5}']
 
     asyncio.run(run())

@@ -93,6 +93,11 @@ class GraphReader(ABC):
     past: PastReader | None = None
     """The past, if the present query can read it."""
 
+    @property
+    def is_for_engines(self) -> bool:
+        """Whether the store's query engine can read now what this shows."""
+        return True
+
     @abstractmethod
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
         """Yield every twin that satisfies `labels` (None: every twin), and models if they include

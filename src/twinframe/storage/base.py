@@ -498,9 +498,8 @@ class GraphSession(GraphReader):
         return sum(1 for _ in self.scan_nodes(None))
 
     def interrupt(self) -> None:
-        """Stop the reads of the present snapshot, from any thread: they raise `QueryTimeout`.
-
-        A session that cannot do this does nothing.
+        """Stop the reads of the present snapshot, from any thread: they raise `QueryTimeout`. A
+        session that cannot do this does nothing.
         """
 
     def watch_memory(self, look: Callable[[], None]) -> None:
@@ -510,10 +509,8 @@ class GraphSession(GraphReader):
 
     def small_reads(self, most_bytes: int) -> AbstractContextManager[None]:
         """Within the context, a session may decline a read of more bytes with `CannotRun` or
-        `LimitExceeded` as soon as it knows the size.
-
-        The caller repeats the read where it delays no others. A session that cannot tell the size
-        declines nothing.
+        `LimitExceeded` as soon as it knows the size. The caller repeats the read where it delays no
+        others. A session that cannot tell the size declines nothing.
         """
         del most_bytes
         return nullcontext()
@@ -553,12 +550,13 @@ def build_change_page(
 class GraphTransaction(GraphSession):
     """The write view that a `WriteFunction` gets. All its changes are kept, or none."""
 
-    is_for_engines: ClassVar[bool] = False  # whether the store's query engine can read in it
+    @property
+    def is_for_engines(self) -> bool:
+        """Whether the store's query engine reads all that was changed until now."""
+        return False
 
     def measure_content(self) -> int | None:
-        """Return the bytes that the graph takes in its storage, without freed space that can be
-        reused, and without the outbox; None if it is not known. Read like `count_twins`.
-        """
+        """Bytes in the storage, without free space and outbox, or None. Read like `count_twins`."""
         return None
 
     @abstractmethod

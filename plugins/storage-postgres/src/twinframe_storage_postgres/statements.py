@@ -65,9 +65,9 @@ PERF: a plan is kept, since planning a hop takes 0.2 ms and its run 0.03 ms.
 _LONGEST: Final = 2**31 - 1
 """Milliseconds of the longest `statement_timeout`."""
 _LEAST: Final = "SELECT least FROM @graph"
-_FREE_LIMITED: Final = f"{_LIMIT}, {_FREE.removeprefix('SELECT ')}"
-_GUARD: Final = "SAVEPOINT compiled"
-_UNGUARD: Final = "RELEASE SAVEPOINT compiled"
+FREE_LIMITED: Final = f"{_LIMIT}, {_FREE.removeprefix('SELECT ')}"
+GUARD: Final = "SAVEPOINT compiled"
+UNGUARD: Final = "RELEASE SAVEPOINT compiled"
 _TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT compiled"
 KEEP: Final = "SAVEPOINT moved"
 KEPT: Final = "RELEASE SAVEPOINT moved"
@@ -317,7 +317,7 @@ class StatementRunner:
         """Let the snapshot be read on after an error of the statements behind these."""
         if self._connection is None:
             return []
-        return [(_UNGUARD, ()), (_GUARD, ())] if self._is_guarded else [(_GUARD, ())]
+        return [(UNGUARD, ()), (GUARD, ())] if self._is_guarded else [(GUARD, ())]
 
     def _take_back(self) -> None:
         """Go on in the snapshot after an error."""
@@ -333,7 +333,7 @@ class StatementRunner:
         limit = self._take_limit()
         if limit is None:
             return [(qualify(_FREE, self.schema), (path,))]
-        return [(qualify(_FREE_LIMITED, self.schema), (limit, path))]  # PERF: one statement less
+        return [(qualify(FREE_LIMITED, self.schema), (limit, path))]  # PERF: one statement less
 
     def _note_free(self, found: Sequence[list[Row]]) -> None:
         for ((*_, has_odd_texts, version, least),) in found:

@@ -5,12 +5,17 @@ What is put is kept in a draft, and sent with the commit; reads of single things
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
+import psycopg
+from psycopg import errors as pg
+
 from twinframe.errors import (
+    QueryTimeout,
     RelationshipNotFound,
     RelationshipsNotDeleted,
     StorageError,
@@ -35,14 +40,23 @@ from twinframe_storage_postgres.connections import (
     watching_standbys,
 )
 from twinframe_storage_postgres.draft import Draft, Mark
-from twinframe_storage_postgres.errors import is_worn
+from twinframe_storage_postgres.errors import LATE, build_error, is_worn
 from twinframe_storage_postgres.facts import Facts, InterfaceNames
 from twinframe_storage_postgres.history import split_keys
 from twinframe_storage_postgres.homes import Home
 from twinframe_storage_postgres.opening import check_least
 from twinframe_storage_postgres.session import PostgresSession, build_stored
 from twinframe_storage_postgres.settings import PostgresSettings
-from twinframe_storage_postgres.statements import Bindings, Row, Statement, qualify
+from twinframe_storage_postgres.statements import (
+    FREE_LIMITED,
+    GUARD,
+    UNGUARD,
+    Bindings,
+    Row,
+    Statement,
+    Translate,
+    qualify,
+)
 
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 # PERF: one statement less than by itself. Rows are locked last, so the settings hold for that.
@@ -56,6 +70,13 @@ _PREPARE: Final = (
     "SELECT model_version, last_position, last_moment, twins, content, least "
     "FROM prepared, @graph FOR UPDATE OF graph"
 )
+_BIND: Final = (
+    "SELECT set_config('search_path', 'pg_catalog', true), "
+    "set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), "
+    "set_config('enable_mergejoin', 'off', true)"
+)
+_UNLIMIT: Final = "SET LOCAL statement_timeout TO DEFAULT"
+"""With `_BIND` what is set for writes again, after a statement of the compiler."""
 _TIMEOUT: Final = "transaction_timeout"
 _IDLE_TIMEOUT: Final = "idle_in_transaction_session_timeout"
 _NOTE_BATCH: Final = (
@@ -148,6 +169,7 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
         self._relationships: dict[tuple[str, str], StoredDocument | None] = {}
         self.ids: dict[str, int] = {}
         self._wanted: _Wanted | None = None
+        self._read_until: float | None = None
         self.failure: BaseException | None = None
         self.sent = 0
         self.appends = False
@@ -174,9 +196,17 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
 
     @contextmanager
     def snapshot(self, deadline: float | None = None) -> Iterator[None]:
-        """The transaction is its own snapshot: reads inside see its writes."""
-        del deadline
-        yield
+        """The transaction is its own snapshot: reads inside see its writes.
+
+        The deadline is that of statements of the compiler.
+        """
+        outer = self._read_until
+        if deadline is not None:
+            self._read_until = deadline if outer is None else min(deadline, outer)
+        try:
+            yield
+        finally:
+            self._read_until = outer
 
     def read_ahead(self, functions: Sequence[WriteFunction[object]]) -> None:
         """Begin, and read in one trip what these functions read first.
@@ -368,6 +398,49 @@ class PostgresTransaction(PostgresSession, GraphTransaction):
 
     def _free(self) -> list[Statement]:
         return []  # a write has few rows to read, by their keys
+
+    # --- statements of the compiler -------------------------------------------------------------
+
+    @property
+    def is_for_engines(self) -> bool:
+        """Always: what is in the draft is sent before each read."""
+        return True
+
+    def _select(
+        self, wanted: Sequence[Statement], translate: Translate | None, *, once: bool
+    ) -> list[Row]:
+        """Plan statements of the compiler as the server finds best; what a cursor yields is so."""
+        if translate is None:
+            return super()._select(wanted, None, once=once)
+        if self._wanted is not None:
+            raise _Missing
+        self.flush()
+        if self._facts is None:
+            self._run([])  # NOTE: an error below must not take back the begin of the transaction
+        limits = self._measure_time(), f'"{self.schema}"'
+        begin = [(GUARD, ()), (qualify(FREE_LIMITED, self.schema), limits)]
+        end = [(_BIND, ()), (_UNLIMIT, ()), (UNGUARD, ())]
+        try:
+            found = self._send([*begin, *wanted, *end], once=once, binary=False)
+        except psycopg.Error as error:
+            known = translate(error)
+            if known is None and isinstance(error, pg.QueryCanceled):
+                known = build_error(error)
+            if known is None:
+                self._fail(error)
+            self._take_back()
+            raise known from error
+        self._note_free(found[1:2])
+        return found[len(begin) + len(wanted) - 1]
+
+    def _measure_time(self) -> str:
+        """Return the milliseconds that a statement may take, 0 for any number."""
+        if self._read_until is None:
+            return "0"
+        left = self._read_until - time.monotonic()
+        if left <= 0:
+            raise QueryTimeout(LATE)
+        return str(max(int(left * 1000), 1))
 
     # --- reads ----------------------------------------------------------------------------------
 

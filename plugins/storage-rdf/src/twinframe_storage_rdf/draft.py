@@ -94,8 +94,13 @@ class DraftView(View):
     @contextmanager
     def snapshot(self, deadline: float | None, *, ends_reads: bool = True) -> Iterator[None]:
         """The draft is its own snapshot: reads inside still see its writes."""
-        del deadline, ends_reads
-        yield
+        del ends_reads
+        outer = self._deadline
+        self._deadline = deadline or outer
+        try:
+            yield
+        finally:
+            self._deadline = outer
 
     def read_state(self) -> State:
         """Return the state that the batch began with."""
@@ -110,8 +115,13 @@ class DraftView(View):
         return self._engine.select(text), self.draft.copy()
 
     def select(self, text: str) -> Iterator[Row]:
-        """Compiled queries cannot run on a draft."""
-        raise CannotRun("A compiled query does not see what a work has not committed.")
+        """Yield the rows of a SELECT, before anything is changed.
+
+        They may be of a later state than the other reads. Then the change is not made.
+        """
+        if not self.draft.is_empty():
+            raise CannotRun("A compiled query does not see what a work has not committed.")
+        return self._engine.query(text, self._deadline)
 
 
 class Known:

@@ -57,6 +57,11 @@ class RdfTransaction(RdfSession, GraphTransaction):
         self._known = self.view.known
         self._records = Records(queries, self.view, cache)
 
+    @property
+    def is_for_engines(self) -> bool:
+        """Until something is changed: the draft is beside the triples that SPARQL reads."""
+        return self.view.draft.is_empty()
+
     def mark(self) -> Differences:
         """Return a copy of the draft, for `undo`."""
         return self.view.draft.copy()

@@ -106,12 +106,15 @@ DELETE FROM event WHERE position IN (
 class SqliteTransaction(SqliteSession, GraphTransaction):
     """The write view over the store's writing connection; valid while its write function runs."""
 
-    is_for_engines = True
-
     def __init__(self, connection: apsw.Connection) -> None:
         super().__init__(connection)
         self._depth = 1  # a snapshot inside is the transaction itself
         self._page_bytes: int = self.read_one("PRAGMA page_size")
+
+    @property
+    def is_for_engines(self) -> bool:
+        """Always: statements of the connection see its changes."""
+        return True
 
     def measure_content(self) -> int:
         """The bytes of the pages in use in this transaction, but those of outbox and log.

@@ -481,8 +481,11 @@ class Statements:
     ) -> StatementRun:
         open_typing = partial(self._open_typing, session)
         most = self._context.settings.query.max_writes
-        is_apart = isinstance(session, GraphTransaction) and not session.is_for_engines
-        engine = None if is_apart else self._engine
+        engine = self._engine
+        if engine is not None and isinstance(session, GraphTransaction):
+            # NOTE: what an engine keeps beside the store must not learn of changes that may be
+            # taken back.
+            engine = engine.statements
         # NOTE: statements of an open graph make models, which may be taken back with them.
         plans = {} if self._is_open else prepared.plans
         around = Surroundings(

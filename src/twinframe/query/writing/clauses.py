@@ -14,7 +14,7 @@ from twinframe.errors import LimitExceeded
 from twinframe.model.comparison import name_type
 from twinframe.model.values import Node, Path, Relationship, Value, parameter_signature
 from twinframe.query import algebra as al
-from twinframe.query.engine import CannotRun
+from twinframe.query.engine import CannotRun, QueryEngine
 from twinframe.query.evaluate.analysis import find_mentioned, find_scope
 from twinframe.query.evaluate.engine import compile_query
 from twinframe.query.evaluate.expressions import compile_expression
@@ -25,6 +25,7 @@ from twinframe.query.evaluate.scope import Scope
 from twinframe.query.plan.execution import Execution
 from twinframe.query.plan.optimize import optimize
 from twinframe.query.plan.split import split
+from twinframe.query.traversal import walk
 from twinframe.query.writing import steps as st
 from twinframe.query.writing.entities import Entities, require_node
 from twinframe.query.writing.needed import find_read_within
@@ -97,10 +98,10 @@ class ClauseRun:
         `given` are parameters besides those of the statement.
         """
         around, typing = self.around, self.context.typing
-        engine = around.engine if columns else None
+        engine = self._choose_engine(query) if columns else None
         parameters = {**around.parameters, **given}
         signature = self._signature, parameter_signature(given)
-        key = id(step), columns, self._version, signature, engine is None
+        key = id(step), columns, self._version, signature, engine
         execution = around.plans.get(key)
         if execution is None:
             execution = self._plan(key, split(optimize(query), engine, parameters, typing))
@@ -113,6 +114,15 @@ class ClauseRun:
             self._engines.update(part.engine for part in execution.parts)
             if not execution.is_whole:
                 self._engines.add(_EVALUATOR)
+
+    def _choose_engine(self, query: al.Query) -> QueryEngine | None:
+        """Return the store's engine where it sees what is written, and reads by its indexes."""
+        engine = self.around.engine
+        if engine is None or not self.around.reader.is_for_engines:
+            return None
+        if engine.seeks_computed or not any(isinstance(one, al.Unwind) for one in walk(query.root)):
+            return engine
+        return None
 
     def _plan(self, key: Hashable, execution: Execution) -> Execution:
         plans = self.around.plans
