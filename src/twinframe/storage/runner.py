@@ -73,6 +73,9 @@ class StoreRunner:
             limit=settings.query_queue,
             niced=True,
         )
+        self._quick = ReadThreads(
+            store, name="quick", count=1, limit=settings.query_queue, niced=False, newest_too=True
+        )
         self._pool: ReadThreads | None = None
         if store.traits.point_reads is Placement.POOL:
             self._pool = ReadThreads(
@@ -181,13 +184,19 @@ class StoreRunner:
         self,
         read: Callable[[GraphSession, Callable[[T], None]], T],
         timeout: float,  # noqa: ASYNC109  (interrupts the statement, not the await)
+        *,
+        quick: bool = False,
     ) -> T:
         """Like `scan`, for a `read` that may give its answer before its work is done.
 
         The answer is what it passes to its second argument; then it continues in its thread, which
         it still occupies, and its errors are not reported. `close` interrupts it.
+
+        With `quick` it is expected to take some milliseconds, and does not wait behind others that
+        may scan: it has a thread of such reads.
         """
-        return await self._scans.run_early(read, timeout)
+        threads = self._quick if quick else self._scans
+        return await threads.run_early(read, timeout)
 
     async def refresh_statistics(self) -> None:
         """Let the store find out how much there is, after much was written."""
@@ -223,16 +232,16 @@ class StoreRunner:
     @property
     def is_idle(self) -> bool:
         """Return whether no work is running, including background work."""
-        pools = (self._writes, self._scans, self._pool, self._large, self._held)
+        pools = (self._writes, self._scans, self._quick, self._pool, self._large, self._held)
         return all(pool is None or pool.is_idle for pool in pools)
 
     def read_levels(self) -> Mapping[Level, float]:
         """Return the lengths of the queues, and the number of running queries."""
-        pools = [self._scans, self._large, *([self._pool] if self._pool else [])]
+        pools = [self._scans, self._quick, self._large, *([self._pool] if self._pool else [])]
         return {
             Level.WRITES_WAITING: self._writes.depth,
             Level.READS_WAITING: sum(pool.waiting for pool in pools),
-            Level.QUERIES_RUNNING: self._scans.running,
+            Level.QUERIES_RUNNING: self._scans.running + self._quick.running,
         }
 
     def on_close(self, end: Callable[[], None]) -> None:
@@ -244,6 +253,7 @@ class StoreRunner:
         self._closed = True
         await self._writes.close()
         await self._scans.close()
+        await self._quick.close()
         await self._large.close()
         await self._held.close()
         if self._pool is not None:

@@ -112,7 +112,7 @@ def scan_on_the_loop(module: Any) -> None:
         with session.snapshot(time.monotonic() + limit):
             return read(session)
 
-    async def scan_early(self: Any, read: Any, limit: float) -> Any:
+    async def scan_early(self: Any, read: Any, limit: float, *, quick: bool = False) -> Any:
         session = self._inline or self._open_inline()
         with session.snapshot(time.monotonic() + limit):
             return read(session, lambda answer: None)

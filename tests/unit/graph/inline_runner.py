@@ -84,8 +84,11 @@ class InlineRunner:
         self,
         function: Callable[[GraphSession, Callable[[T], None]], T],
         timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
+        *,
+        quick: bool = False,
     ) -> T:
         """Run in one snapshot to the end; return the answer that was given early, if any."""
+        del quick
         early: list[T] = []
         try:
             answer = await self.scan(lambda session: function(session, early.append), timeout)

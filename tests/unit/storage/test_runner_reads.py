@@ -439,6 +439,22 @@ def test_an_answer_may_come_before_the_work_ends_and_closing_ends_that() -> None
     asyncio.run(main())
 
 
+def test_a_quick_read_does_not_wait_behind_long_ones() -> None:
+    async def main() -> None:
+        runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
+        ends = threading.Event()
+        long = [asyncio.ensure_future(runner.scan(lambda _: ends.wait(PATIENCE), 60)) for _ in "ab"]
+        await asyncio.sleep(0)
+        assert await runner.scan_early(lambda _, __: "quick", 60, quick=True) == "quick"
+        assert not any(one.done() for one in long)
+        assert not runner.is_idle
+        ends.set()
+        assert await asyncio.gather(*long) == [True, True]
+        await runner.close()
+
+    asyncio.run(main())
+
+
 def test_what_fails_before_its_answer_fails_and_after_it_is_answered() -> None:
     async def main() -> None:
         runner = StoreRunner(MemoryStore(), StorageSettings())

@@ -62,11 +62,13 @@ class GraphRunner(Protocol):
         self,
         function: Callable[[GraphSession, Callable[[T], None]], T],
         timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
+        *,
+        quick: bool = False,
     ) -> T:
         """Like `scan`, for a function that may give its answer before its work is done.
 
         The answer is what the function passes to its second argument; the function continues in the
-        background, and handles later errors itself.
+        background, and handles later errors itself. `quick` says that it was short lately.
         """
 
     def listen(self, wake: Callable[[], None]) -> bool:

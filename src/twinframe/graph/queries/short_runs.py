@@ -39,13 +39,15 @@ class Pace:
     less.
     """
 
-    __slots__ = ("_awaited", "_pause", "is_suspect")
+    __slots__ = ("_awaited", "_pause", "is_suspect", "was_short")
 
     def __init__(self) -> None:
         self._pause = 1
         self._awaited = 1
         self.is_suspect = False
         """Whether the last run on the loop took long by the clock: the next one is measured."""
+        self.was_short = False
+        """Whether the last run whose work was measured was short, wherever it ran."""
 
     @property
     def is_short(self) -> bool:
@@ -58,7 +60,8 @@ class Pace:
         It is short when it took `most` of these seconds or less.
         """
         # NOTE: steps are counted in thousands there, now and then one batch too many.
-        if seconds > most or steps > SHORT_STEPS:
+        self.was_short = seconds <= most and steps <= SHORT_STEPS
+        if not self.was_short:
             self._awaited = self._pause
         elif self._awaited:
             self._awaited -= 1

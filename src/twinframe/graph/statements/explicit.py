@@ -247,8 +247,11 @@ class _StepRunner:
         self,
         function: Callable[[GraphSession, Callable[[T], None]], T],
         timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
+        *,
+        quick: bool = False,
     ) -> T:
         """Run reads that may give their answer before they end."""
+        del quick
 
         def step(session: GraphTransaction, publish: Publish[T]) -> T:
             with session.snapshot(time.monotonic() + timeout):

@@ -41,6 +41,18 @@ def test_a_run_of_many_steps_is_not_short_however_fast_it_was() -> None:
     assert not pace.is_short
 
 
+def test_a_plan_stays_known_as_short_when_the_clock_ends_it_on_the_loop() -> None:
+    pace = Pace()
+    assert not pace.was_short
+    add_threaded(pace, 1)
+    pace.add_ended()
+    assert (pace.is_short, pace.was_short) == (False, True)
+    add_threaded(pace, 1, LONG)
+    assert not pace.was_short
+    pace.add_threaded(SHORT, SHORT_STEPS + 1, MOST)
+    assert not pace.was_short
+
+
 def test_each_end_keeps_a_plan_in_the_threads_for_longer() -> None:
     pace = Pace()
     waits = []
