@@ -21,6 +21,8 @@ export interface QueryOptions {
   parameters?: JsonObject;
   continuationToken?: string;
   pageSize?: number;
+  /** The moment that the answer is of, where the graph keeps its history; now without it. */
+  asOf?: string;
   signal?: AbortSignal;
 }
 
@@ -192,6 +194,7 @@ export class GraphClient {
       body: {
         query: text,
         ...(options.parameters ? { parameters: options.parameters } : {}),
+        ...(options.asOf ? { asOf: options.asOf } : {}),
         ...(options.continuationToken ? { continuationToken: options.continuationToken } : {}),
       },
       signal: options.signal,

@@ -1,4 +1,12 @@
-import { Boxes, ChartLine, House, MapPinned, Settings2, Terminal } from "lucide-react";
+import {
+  Boxes,
+  ChartLine,
+  House,
+  LayoutDashboard,
+  MapPinned,
+  Settings2,
+  Terminal,
+} from "lucide-react";
 import { lazy, useState, type ComponentType } from "react";
 
 import { getPart } from "./parts";
@@ -38,16 +46,19 @@ const query = chunk(() => import("../query/QueryView"));
 const chart = chunk(() => import("../time/ChartView"));
 const maps = chunk(() => import("../maps/MapsView"));
 const models = chunk(() => import("../models/ModelsView"));
+const dashboards = chunk(() => import("../dashboards/DashboardsView"));
 const control = chunk(() => import("../control/ControlView"));
 
 const OF_GRAPH = { group: "graph", inspected: false, inBar: false } as const;
 const OF_QUERY = { group: "graph", inspected: true, inBar: true } as const;
 const OF_WATCH = { group: "watch", inspected: true, inBar: false } as const;
+const OF_BOARDS = { group: "watch", inspected: false, inBar: true } as const;
 const OF_RUN = { group: "run", inspected: false, inBar: false } as const;
 
 export const VIEWS: View[] = [
   { path: "overview", name: "Overview", icon: House, ...overview, ...OF_GRAPH, inBar: true },
   { path: "query", name: "Query", icon: Terminal, ...query, ...OF_QUERY },
+  { path: "dashboards", name: "Dashboards", icon: LayoutDashboard, ...dashboards, ...OF_BOARDS },
   { path: "chart", name: "Chart", icon: ChartLine, ...chart, ...OF_WATCH },
   { path: "maps", name: "Maps", icon: MapPinned, ...maps, ...OF_WATCH, pictures: true },
   { path: "models", name: "Models", icon: Boxes, ...models, ...OF_GRAPH },
@@ -79,7 +90,10 @@ function chunk(get: () => Promise<Loaded>): Pick<View, "load" | "component"> {
 
 /** The views that a session has something to show in. */
 export function viewsOf(session: Session): View[] {
-  return VIEWS.filter((view) => view.path !== "control" || session.control !== null);
+  return VIEWS.filter(({ path }) => {
+    if (path === "control") return session.control !== null;
+    return path !== "dashboards" || session.may("workspaces/read");
+  });
 }
 
 /**

@@ -49,6 +49,8 @@ interface Question {
   id: string;
   /** After `MATCH (n…) WHERE …`; the count of its rows is asked. */
   match: string;
+  /** What is asked, without an answer. */
+  title: string;
   tell(twins: number): string;
 }
 
@@ -62,13 +64,13 @@ export function listQuestions(index: ModelIndex, counts: Counts): Question[] {
       if (property.kind !== "Property") continue;
       const values = listBadValues(property.name, property.schema);
       if (values.length === 0) continue;
+      const bad = values.map((value) => value.replaceAll("'", "")).join(" or ");
       const is = values.map((value) => `n.${quoteName(property.name)} = ${value}`).join(" OR ");
       questions.push({
         id: `${one.id} ${property.name}`,
         match: `MATCH (n:${quoteName(index.queryLabel(one.id))})\nWHERE ${is}`,
-        tell: (count) =>
-          `${tellTwins(count)} of ${one.displayName} with ${property.name} ` +
-          values.map((value) => value.replaceAll("'", "")).join(" or "),
+        title: `${one.displayName}: ${property.name} ${bad}`,
+        tell: (count) => `${tellTwins(count)} of ${one.displayName} with ${property.name} ${bad}`,
       });
     }
   }
@@ -76,6 +78,7 @@ export function listQuestions(index: ModelIndex, counts: Counts): Question[] {
     questions.push({
       id: "alone",
       match: "MATCH (n)\nWHERE NOT EXISTS { (n)--() }",
+      title: "Without relationships",
       tell: (count) => `${tellTwins(count)} without relationships`,
     });
   }

@@ -1,0 +1,292 @@
+import { Plus, X } from "lucide-react";
+import { useMemo, useState, type SyntheticEvent } from "react";
+import {
+  Button,
+  Dialog,
+  Heading,
+  Input,
+  Label,
+  Modal,
+  ModalOverlay,
+  TextArea,
+  TextField,
+} from "react-aria-components";
+
+import { useModels } from "../models/useModels";
+import { buildDiagnostics } from "../query/diagnostics";
+import { EditorFoot } from "../query/EditorFoot";
+import "../query/query.css";
+import { QueryEditor } from "../query/QueryEditor";
+import { buildSchema } from "../query/schema";
+import { asksForPlan, findKind } from "../query/tokens";
+import { usedParameters } from "../query/parameters";
+import { useCheck } from "../query/useCheck";
+import { useLanguageWords } from "../query/useLanguageWords";
+import { TileBody } from "./bodies";
+import {
+  OPERATORS,
+  queryOf,
+  SPANS,
+  TILE_KINDS,
+  TONES,
+  type NumberRule,
+  type NumberTile,
+  type Tile,
+} from "./content";
+
+interface Props {
+  tile: Tile;
+  isNew: boolean;
+  onDone(tile: Tile): void;
+  onClose(): void;
+}
+
+/** The form of a tile, with what it will show. Nothing is taken that the service would refuse. */
+export default function TileEditor({ tile: given, isNew, onDone, onClose }: Props) {
+  const [tile, setTile] = useState(given);
+  const query = queryOf(tile);
+  const refused = query === null ? null : refuse(query);
+  const check = useCheck(query ?? "", refused === null ? {} : null, false);
+  const isReady =
+    tile.kind === "text" ? tile.text.trim() !== "" : refused === null && check.state === "right";
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    if (isReady) onDone({ ...tile, title: tile.title.trim() });
+  };
+  return (
+    <ModalOverlay className="modal-overlay" isOpen onOpenChange={(open) => !open && onClose()}>
+      <Modal className="modal modal-wide">
+        <Dialog className="modal-dialog">
+          <Heading slot="title">
+            {isNew ? "New tile" : "Change the tile"}: {TILE_KINDS[tile.kind].name}
+          </Heading>
+          <form className="tile-form" onSubmit={submit}>
+            <TextField value={tile.title} onChange={(title) => setTile({ ...tile, title })}>
+              <Label>Title</Label>
+              <Input maxLength={120} />
+            </TextField>
+            <Fields tile={tile} check={check} refused={refused} onChange={setTile} />
+            {isReady && tile.kind !== "text" && (
+              <section className="tile-preview" aria-label="What the tile shows">
+                <TileBody tile={tile} isShown />
+              </section>
+            )}
+            <div className="modal-actions">
+              <Button className="button button-quiet" onPress={onClose}>
+                Cancel
+              </Button>
+              <Button className="button button-primary" type="submit" isDisabled={!isReady}>
+                {isNew ? "Add" : "Done"}
+              </Button>
+            </div>
+          </form>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+/** Why a text cannot be a tile, whatever the service says of it; null where it may be. */
+function refuse(text: string): string | null {
+  const kind = findKind(text);
+  if (kind === "writes") return "A tile only reads. Leave out what creates, sets or deletes.";
+  if (kind === "calls") return "A tile runs a plain query. Leave out CALL.";
+  if (asksForPlan(text)) return "A tile shows rows. Leave out EXPLAIN or PROFILE.";
+  const [parameter] = usedParameters(text);
+  if (parameter !== undefined) {
+    return `A tile has no parameters. Write the value in place of $${parameter}.`;
+  }
+  return null;
+}
+
+interface FieldsProps {
+  tile: Tile;
+  check: ReturnType<typeof useCheck>;
+  refused: string | null;
+  onChange(tile: Tile): void;
+}
+
+function Fields({ tile, check, refused, onChange }: FieldsProps) {
+  if (tile.kind === "text") {
+    return (
+      <TextField value={tile.text} onChange={(text) => onChange({ ...tile, text })}>
+        <Label>Text</Label>
+        <TextArea rows={5} />
+      </TextField>
+    );
+  }
+  return (
+    <>
+      <TileQuery
+        value={tile.query}
+        check={check}
+        refused={refused}
+        onChange={(query) => onChange({ ...tile, query })}
+      />
+      {tile.kind !== "table" && (
+        <div className="tile-fields">
+          <TextField value={tile.unit} onChange={(unit) => onChange({ ...tile, unit })}>
+            <Label>Unit</Label>
+            <Input maxLength={40} />
+          </TextField>
+          {tile.kind === "number" && <NumberFields tile={tile} onChange={onChange} />}
+        </div>
+      )}
+      {tile.kind === "number" && (
+        <Rules rules={tile.rules} onChange={(rules) => onChange({ ...tile, rules })} />
+      )}
+    </>
+  );
+}
+
+const NO_PARAMETERS: string[] = [];
+const nothing = (): void => undefined;
+
+function TileQuery(props: {
+  value: string;
+  check: FieldsProps["check"];
+  refused: string | null;
+  onChange(value: string): void;
+}) {
+  const { value, check, refused, onChange } = props;
+  const { index } = useModels();
+  const words = useLanguageWords();
+  const known = useMemo(
+    () => ({ schema: buildSchema(index), words, parameters: NO_PARAMETERS }),
+    [index, words],
+  );
+  const diagnostics = useMemo(
+    () => (check.finding === null ? [] : buildDiagnostics(check.finding)),
+    [check.finding],
+  );
+  return (
+    <div className="tile-query">
+      <QueryEditor
+        value={value}
+        onChange={onChange}
+        onRun={nothing}
+        onExplain={nothing}
+        known={known}
+        diagnostics={diagnostics}
+      />
+      {refused === null ? (
+        <EditorFoot text={value} check={check} />
+      ) : (
+        <p className="tile-refused" role="status">
+          {refused}
+        </p>
+      )}
+    </div>
+  );
+}
+
+const SPAN_WORDS = { "1h": "An hour ago", "24h": "A day ago", "7d": "A week ago" } as const;
+
+function NumberFields({ tile, onChange }: { tile: NumberTile; onChange(tile: Tile): void }) {
+  return (
+    <>
+      <TextField value={tile.column} onChange={(column) => onChange({ ...tile, column })}>
+        <Label>Column</Label>
+        <Input placeholder="The first with a number" maxLength={200} />
+      </TextField>
+      <label className="tile-field">
+        <span>Decimals</span>
+        <select
+          value={tile.decimals}
+          onChange={(event) => onChange({ ...tile, decimals: Number(event.target.value) })}
+        >
+          {[0, 1, 2, 3, 4].map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      </label>
+      <label className="tile-field">
+        <span>Compare with</span>
+        <select
+          value={tile.since ?? ""}
+          onChange={(event) => {
+            const since = SPANS.find((one) => one === event.target.value) ?? null;
+            onChange({ ...tile, since });
+          }}
+        >
+          <option value="">Nothing</option>
+          {SPANS.map((one) => (
+            <option key={one} value={one}>
+              {SPAN_WORDS[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+}
+
+const TONE_WORDS = { good: "good (green)", warning: "warning (yellow)", danger: "danger (red)" };
+
+function Rules(props: {
+  rules: readonly NumberRule[];
+  onChange(rules: readonly NumberRule[]): void;
+}) {
+  const { rules, onChange } = props;
+  const change = (at: number, part: Partial<NumberRule>): void =>
+    onChange(rules.map((rule, place) => (place === at ? { ...rule, ...part } : rule)));
+  return (
+    <fieldset className="tile-rules">
+      <legend>Colours: the first that holds</legend>
+      {rules.map((rule, at) => (
+        <div key={at} className="tile-rule">
+          <select
+            aria-label={`Rule ${at + 1}: comparison`}
+            value={rule.operator}
+            onChange={(event) => {
+              const operator = OPERATORS.find((one) => one === event.target.value);
+              if (operator !== undefined) change(at, { operator });
+            }}
+          >
+            {OPERATORS.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+          <input
+            className="react-aria-Input"
+            aria-label={`Rule ${at + 1}: value`}
+            type="number"
+            step="any"
+            value={rule.value}
+            onChange={(event) => {
+              const value = event.target.valueAsNumber;
+              if (!Number.isNaN(value)) change(at, { value });
+            }}
+          />
+          <select
+            aria-label={`Rule ${at + 1}: colour`}
+            value={rule.tone}
+            onChange={(event) => {
+              const tone = TONES.find((one) => one === event.target.value);
+              if (tone !== undefined) change(at, { tone });
+            }}
+          >
+            {TONES.map((one) => (
+              <option key={one} value={one}>
+                {TONE_WORDS[one]}
+              </option>
+            ))}
+          </select>
+          <Button
+            className="button button-quiet button-icon"
+            aria-label={`Remove rule ${at + 1}`}
+            onPress={() => onChange(rules.filter((_, place) => place !== at))}
+          >
+            <X size={14} aria-hidden />
+          </Button>
+        </div>
+      ))}
+      <Button
+        className="button button-small"
+        onPress={() => onChange([...rules, { operator: ">", value: 0, tone: "danger" }])}
+      >
+        <Plus size={13} aria-hidden /> Add a rule
+      </Button>
+    </fieldset>
+  );
+}
