@@ -7,7 +7,8 @@ import { isObject } from "../results/documents";
 export const COLUMNS = 12;
 /** More tiles than these are no dashboard any more, and a load on the service. */
 export const MOST_TILES = 100;
-const TALLEST = 40;
+/** So many rows a tile has at most. */
+export const TALLEST = 40;
 
 /** Where a tile is, in cells of the grid. */
 export interface Place {

@@ -1,11 +1,11 @@
 import {
-  moveElement,
+  getAllCollisions,
   verticalCompactor,
   type Layout,
   type LayoutItem,
 } from "react-grid-layout/core";
 
-import { COLUMNS, type Place, type Tile } from "./content";
+import { COLUMNS, TALLEST, type Place, type Tile } from "./content";
 
 /** The places of tiles as the grid takes them. */
 export function layoutOf(tiles: readonly Tile[]): LayoutItem[] {
@@ -52,44 +52,42 @@ export interface Step {
   y: number;
 }
 
-/** Moves a tile by cells; those in its way give way. A way out of the grid ends at its edge. */
+/**
+ * Moves a tile by a cell sideways, or past the whole of what is above or below it: what is below
+ * moves up, so that less would change nothing. A way out of the grid ends at its edge.
+ */
 export function moveTile(tiles: readonly Tile[], id: string, step: Step): Tile[] {
   const layout = layoutOf(tiles);
   const item = layout.find(({ i }) => i === id);
   if (item === undefined) return [...tiles];
-  const x = Math.min(COLUMNS - item.w, Math.max(0, item.x + step.x));
-  // Downwards it has to pass the whole of what is below it, or that would move up and nothing change.
-  const below = step.y > 0 ? heightBelow(layout, item) : 1;
-  const y = Math.max(0, item.y + step.y * below);
-  const moved = moveElement(layout, item, x, y, true, false, "vertical", COLUMNS);
-  return placeTiles(tiles, verticalCompactor.compact(moved, COLUMNS));
-}
-
-function heightBelow(layout: Layout, item: LayoutItem): number {
-  const touching = layout.filter(
-    ({ i, x, y, w }) =>
-      i !== item.i && y === item.y + item.h && x < item.x + item.w && item.x < x + w,
+  item.x = Math.min(COLUMNS - item.w, Math.max(0, item.x + step.x));
+  const beside = layout.filter(
+    (one) => one !== item && one.x < item.x + item.w && item.x < one.x + one.w,
   );
-  return Math.max(1, Math.min(...touching.map(({ h }) => h)));
+  const above = beside.filter((one) => one.y + one.h === item.y);
+  const below = beside.filter((one) => one.y === item.y + item.h);
+  if (step.y < 0 && above.length > 0) item.y = Math.min(...above.map((one) => one.y));
+  if (step.y > 0 && below.length > 0) item.y = Math.min(...below.map((one) => one.y + one.h));
+  return giveWay(tiles, layout, item);
 }
 
 /** Makes a tile larger or smaller by cells. */
 export function resizeTile(tiles: readonly Tile[], id: string, step: Step): Tile[] {
-  const grown = tiles.map((tile): Tile => {
-    if (tile.id !== id) return tile;
-    const { place } = tile;
-    const [least] = layoutOf([tile]);
-    const w = Math.min(COLUMNS - place.x, Math.max(least?.minW ?? 1, place.w + step.x));
-    const h = Math.max(least?.minH ?? 1, place.h + step.y);
-    return { ...tile, place: { ...place, w, h } };
-  });
-  const layout = layoutOf(grown);
+  const layout = layoutOf(tiles);
   const item = layout.find(({ i }) => i === id);
-  if (item === undefined) return grown;
-  // What it has grown over gives way, as if it had been moved to where it is.
-  item.y += 1;
-  const moved = moveElement(layout, item, item.x, item.y - 1, true, false, "vertical", COLUMNS);
-  return placeTiles(grown, verticalCompactor.compact(moved, COLUMNS));
+  if (item === undefined) return [...tiles];
+  item.w = Math.min(COLUMNS - item.x, Math.max(item.minW ?? 1, item.w + step.x));
+  item.h = Math.min(TALLEST, Math.max(item.minH ?? 1, item.h + step.y));
+  return giveWay(tiles, layout, item);
+}
+
+/** What a tile lies over goes below it, and all move up as far as there is room. */
+function giveWay(tiles: readonly Tile[], layout: LayoutItem[], item: LayoutItem): Tile[] {
+  for (const one of getAllCollisions(layout, item)) {
+    const other = layout.find(({ i }) => i === one.i);
+    if (other !== undefined) other.y = item.y + item.h;
+  }
+  return placeTiles(tiles, verticalCompactor.compact(layout, COLUMNS));
 }
 
 /** Exchanges a tile with the one before or behind it, where they stand below each other. */
