@@ -37,7 +37,7 @@ for (const theme of ["light", "dark"] as const) {
       demo,
     }) => {
       await open(page, demo, "~own/query");
-      await writeQuery(page, "MATCH (a)-[r]->(b) RETURN a, r LIMIT 20");
+      await writeQuery(page, "MATCH (a)-[r]->(b) RETURN a, r, 1 AS one LIMIT 20");
       await page.getByRole("button", { name: /^Run/ }).click();
       await expect(page.getByText("20 rows")).toBeVisible();
       await page.getByRole("tab", { name: "JSON" }).click();
@@ -72,7 +72,7 @@ for (const theme of ["light", "dark"] as const) {
       demo,
     }) => {
       await open(page, demo, "~own/query");
-      await writeQuery(page, "MATCH (r:Office)-[x:adjacentTo]->(o) RETURN r, x LIMIT 1");
+      await writeQuery(page, "MATCH (r:Office)-[x:adjacentTo]->(o) RETURN r, x, 1 AS one LIMIT 1");
       await page.getByRole("button", { name: /^Run/ }).click();
       const cells = page.getByRole("gridcell");
       await cells.first().getByRole("button").last().click();

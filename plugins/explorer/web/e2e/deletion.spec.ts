@@ -34,7 +34,7 @@ async function attachMany(service: Service, count: number): Promise<void> {
 async function askToDelete(page: Page, service: Service) {
   const query = `MATCH (t:Twin) WHERE t.\`$dtId\` = '${ROOM}' RETURN t`;
   await open(page, service, `~own/query?${new URLSearchParams({ query })}`);
-  await page.getByRole("grid").getByRole("button", { name: ROOM, exact: true }).click();
+  await page.getByRole("grid").locator(`[data-twin="${ROOM}"]`).click();
   const inspector = page.getByRole("complementary", { name: "Inspector" });
   await inspector.getByRole("button", { name: "Delete" }).click();
   return page.getByRole("dialog");

@@ -30,7 +30,7 @@ export async function selectTwin(page: Page, service: Service, id: string): Prom
     query: `MATCH (t:Twin) WHERE t.\`$dtId\` = '${id}' RETURN t`,
   });
   await open(page, service, `~own/query?${query.toString()}`);
-  await page.getByRole("grid").getByRole("button", { name: id, exact: true }).click();
+  await page.getByRole("grid").locator(`[data-twin="${id}"]`).click();
   await expect(inspector(page).getByRole("heading", { name: id })).toBeVisible();
 }
 

@@ -29,25 +29,25 @@ test("a newcomer finds a model, asks for its twins, sees them as a picture, and 
   await writeQuery(page, "MATCH (b:Building)-[r]->(l:Level) RETURN b, r, l LIMIT 10");
   await page.getByRole("button", { name: /^Run/ }).click();
   await expect(page.getByText("10 rows")).toBeVisible();
+  // What is a graph opens as one.
   const link = page.url();
-  await page.getByRole("gridcell").getByRole("button", { name: "b1", exact: true }).first().click();
-  const inspector = page.getByRole("complementary", { name: "Inspector" });
-  await expect(inspector.getByRole("heading", { name: "b1" })).toBeVisible();
-  await page.getByRole("tab", { name: "Graph" }).click();
   const picture = page.getByRole("tabpanel", { name: "Graph" });
   await expect(picture.getByText(/^\d+ twins, 10 relationships/)).toBeVisible();
   await expect(picture.locator("canvas").first()).toBeVisible();
+  await page.getByRole("tab", { name: "Table" }).click();
+  const wing = { name: "North Wing", exact: true };
+  await page.getByRole("gridcell").getByRole("button", wing).first().click();
+  const inspector = page.getByRole("complementary", { name: "Inspector" });
+  await expect(inspector.getByRole("heading", { name: "b1" })).toBeVisible();
 
   // The second window is of somebody else: no storage, no cache is shared with it.
   const elsewhere = await browser.newContext();
   const second = await elsewhere.newPage();
   const others = watchConsole(second);
   await second.goto(link);
-  await second
-    .getByRole("gridcell")
-    .getByRole("button", { name: "b1", exact: true })
-    .first()
-    .click();
+  await expect(second.getByRole("tabpanel", { name: "Graph" })).toBeVisible();
+  await second.getByRole("tab", { name: "Table" }).click();
+  await second.getByRole("gridcell").getByRole("button", wing).first().click();
   const shown = second.getByRole("group", { name: "name", exact: true });
   await expect(shown.getByRole("textbox", { name: "name" })).not.toHaveValue("");
   await expect(second.getByRole("button", { name: /^Live/ })).toBeVisible();

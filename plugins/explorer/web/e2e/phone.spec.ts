@@ -110,7 +110,7 @@ test("on a phone what is selected is a sheet that closes again", async ({ page, 
   await open(page, demo);
   await writeQuery(page, "MATCH (b:Building) RETURN b LIMIT 1");
   await page.getByRole("button", { name: /^Run/ }).tap();
-  await page.getByRole("gridcell").getByRole("button", { name: "b1", exact: true }).tap();
+  await page.getByRole("gridcell").getByRole("button", { name: "North Wing", exact: true }).tap();
   const sheet = page.getByRole("dialog", { name: "What is selected" });
   await expect(sheet).toBeVisible();
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);

@@ -60,14 +60,16 @@ test("a twin in the table is selected, which the inspector shows", async ({ page
   await cells(page).first().focus();
   await page.keyboard.press("Enter");
   await page.keyboard.press("ArrowRight");
-  await expect(page.getByRole("button", { name: "site", exact: true })).toBeFocused();
+  await expect(
+    cells(page).getByRole("button", { name: "Harbour Campus", exact: true }),
+  ).toBeFocused();
   await page.keyboard.press("Enter");
   const inspector = page.getByRole("complementary", { name: "Inspector" });
   await expect(inspector.getByRole("textbox", { name: "name", exact: true })).toHaveValue(
     "Harbour Campus",
   );
-  // A name is beside the id, as in pictures; where there is none the id is not said twice.
-  await expect(cells(page)).toHaveText([/^site\s*Harbour Campus\s*Site$/]);
+  // The id is beside the name; where there is none the id is not said twice.
+  await expect(cells(page)).toHaveText([/^Harbour Campus\s*site\s*Site$/]);
   await run(
     page,
     "MATCH (l:Level) RETURN {`$dtId`: 'x', `$metadata`: {`$model`: 'dtmi:a:B;1'}} AS l LIMIT 1",

@@ -80,6 +80,7 @@ test("the tour of the tutorial goes as it is told", async ({ page, folder }, { t
     await expect(page.getByRole("list", { name: "Warnings" })).toContainText("did you mean 'Lamp'");
     await writeQuery(page, "MATCH (l:Lamp)-[r:lights]->(d:Desk) RETURN l, r, d");
     await page.keyboard.press("ControlOrMeta+Enter");
+    await page.getByRole("tab", { name: "Table" }).click();
     const cells = page.getByRole("gridcell");
     await expect(cells).toHaveCount(3);
     await cells.first().getByRole("button", { name: "lamp-1", exact: true }).click();

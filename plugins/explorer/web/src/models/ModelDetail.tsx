@@ -57,7 +57,7 @@ export function ModelDetail({ model, index, counts }: Props) {
           <Link
             className="button"
             href={
-              routeOf(graphId, "query") + renderLink({ text: query, parameters: "", view: "table" })
+              routeOf(graphId, "query") + renderLink({ text: query, parameters: "", view: null })
             }
           >
             Query its twins{counts === null ? "" : ` (${counts.family(model.id).toLocaleString()})`}

@@ -17,7 +17,7 @@ export function Guide({ index, top }: { index: ModelIndex; top: Level | null }) 
   const { containment } = useContainment();
   const { guideOpen, setGuideOpen } = usePreferences();
   const picture = buildSamples(index).find((one) => one.text.includes("RETURN a, r, b"));
-  const link = (text: string, view: "graph" | "table"): string =>
+  const link = (text: string, view: "graph" | null): string =>
     routeOf(graphId, "query") + renderLink({ text, parameters: "", view });
   const [first] = top?.rows ?? [];
   const steps: [string, string, string][] = [
@@ -37,12 +37,12 @@ export function Guide({ index, top }: { index: ModelIndex; top: Level | null }) 
     [
       "Ask a question",
       "Samples and completion help to write queries.",
-      link("MATCH (n)\nRETURN n.$metadata.$model AS model, count(*) AS twins", "table"),
+      link("MATCH (n)\nRETURN n.$metadata.$model AS model, count(*) AS twins", null),
     ],
     [
       "Hand it on",
       "The address of what you see is a link for others.",
-      link("MATCH (n)\nRETURN n\nLIMIT 20", "table"),
+      link("MATCH (n)\nRETURN n\nLIMIT 20", null),
     ],
   ];
   if (!guideOpen) return null;

@@ -217,7 +217,7 @@ function ShowConcern({ of }: { of: Concern }) {
     "model" in of.shows
       ? routeOf(graphId, "models", new URLSearchParams({ id: of.shows.model }).toString())
       : routeOf(graphId, "query") +
-        renderLink({ text: of.shows.query, parameters: "", view: "table" });
+        renderLink({ text: of.shows.query, parameters: "", view: null });
   return (
     <Link href={href} aria-label={`Show: ${of.text}`}>
       Show

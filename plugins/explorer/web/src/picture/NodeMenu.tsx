@@ -30,8 +30,15 @@ export interface MenuPlace {
   y: number;
 }
 
+interface MenuProps {
+  place: MenuPlace | null;
+  /** Twins of a folded picture whose contents are drawn; null where nothing is folded. */
+  open: ReadonlySet<string> | null;
+  onClose(): void;
+}
+
 /** What may be done with one twin of the picture, where the pointer is. */
-export function NodeMenu({ place, onClose }: { place: MenuPlace | null; onClose(): void }) {
+export function NodeMenu({ place, open, onClose }: MenuProps) {
   const anchor = useRef<HTMLSpanElement>(null);
   const [deleted, setDeleted] = useState<Twin | null>(null);
   const [expanded, setExpanded] = useState<Expanded | null>(null);
@@ -52,7 +59,13 @@ export function NodeMenu({ place, onClose }: { place: MenuPlace | null; onClose(
         }}
       >
         {place !== null && (
-          <Actions id={place.id} onClose={onClose} onDelete={setDeleted} onExpand={setExpanded} />
+          <Actions
+            id={place.id}
+            isOpen={open?.has(place.id) ?? false}
+            onClose={onClose}
+            onDelete={setDeleted}
+            onExpand={setExpanded}
+          />
         )}
       </Popover>
       {expanded !== null && (
@@ -69,6 +82,8 @@ type Expanded = Pick<ComponentProps<typeof ExpandDialog>, "id" | "label" | "kind
 
 interface ActionsProps {
   id: string;
+  /** Whether its contents are drawn, and may be folded. */
+  isOpen: boolean;
   onClose(): void;
   /** Ask whether this twin, as it is by now, is to be deleted. */
   onDelete(twin: Twin): void;
@@ -76,11 +91,11 @@ interface ActionsProps {
   onExpand(expanded: Expanded): void;
 }
 
-function Actions({ id, onClose, onDelete, onExpand }: ActionsProps) {
+function Actions({ id, isOpen, onClose, onDelete, onExpand }: ActionsProps) {
   const { graph, graphId, may } = useSession();
   const { sayError } = useNotices();
   const select = useSelection((state) => state.select);
-  const { contents, chosen, pinned, hiding, pin, hide, remove, choose } = usePicture();
+  const { contents, chosen, pinned, hiding, pin, hide, remove, choose, fold } = usePicture();
   const { data: kinds, error } = useQuery({
     queryKey: ["picture-kinds", graphId, id],
     queryFn: () => countKinds(graph, id),
@@ -99,6 +114,7 @@ function Actions({ id, onClose, onDelete, onExpand }: ActionsProps) {
     expand: () => void expand(graph, id),
     steps: () => onExpand({ id, label, kinds: kinds ?? [] }),
     collapse: () => collapse(id),
+    fold: () => fold(id),
     focus: () => hide({ focus: focused ? null : new Set([id]) }),
     pin: () => pin([id], !pinned.has(id)),
     hide: () => hideTwins([id]),
@@ -135,6 +151,7 @@ function Actions({ id, onClose, onDelete, onExpand }: ActionsProps) {
           )}
         </Collection>
         <MenuItem id="collapse">Collapse what hangs on it alone</MenuItem>
+        {isOpen && <MenuItem id="fold">Fold what is in it</MenuItem>}
       </MenuSection>
       {error !== null && (
         <MenuSection>

@@ -34,6 +34,7 @@ const LEAST_VIEW = 200;
 const ARROW_HEAD = { lengthToThicknessRatio: 5.5, widenessToThicknessRatio: 4.5 };
 /** Between the picture and the border of the view, in pixels. */
 const PADDING = 40;
+const ALONE: ReadonlyMap<string, number> = new Map();
 
 export type PictureGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>;
 
@@ -104,10 +105,22 @@ export class Painter {
     this.setLook(look);
   }
 
-  /** Draw these; what stays keeps its place, what comes begins beside a neighbour. */
-  sync(contents: Contents, index: ModelIndex, style: Style = PLAIN): void {
+  /**
+   * Draw these; what stays keeps its place, what comes begins beside a neighbour. `within`: for how
+   * many others a node stands.
+   */
+  sync(
+    contents: Contents,
+    index: ModelIndex,
+    style: Style = PLAIN,
+    within: ReadonlyMap<string, number> = ALONE,
+  ): void {
     const { graph } = this;
-    for (const key of graph.edges()) if (!contents.edges.has(key)) graph.dropEdge(key);
+    for (const key of graph.edges()) {
+      const one = contents.edges.get(key);
+      const [source, target] = graph.extremities(key);
+      if (one?.$sourceId !== source || one.$targetId !== target) graph.dropEdge(key);
+    }
     const gone = graph.nodes().filter((id) => !contents.nodes.has(id));
     // What moves to its place may be among them.
     if (gone.length > 0) this.endMoving();
@@ -117,10 +130,13 @@ export class Painter {
     for (const [id, twin] of contents.nodes) {
       const model = modelOf(twin);
       const own = memberOf(style.models, model);
+      const others = within.get(id) ?? 0;
+      const dress = dressTwin(id, twin, style, index);
       const facts = {
-        ...dressTwin(id, twin, style, index),
+        ...dress,
+        label: others > 0 ? `${dress.label} · ${others.toLocaleString()}` : dress.label,
         image: this.icons.get(index.icon(model)) ?? "",
-        factor: own?.size ?? 1,
+        factor: (own?.size ?? 1) * (1 + 0.06 * Math.log2(1 + others)),
       };
       if (graph.hasNode(id)) {
         graph.mergeNodeAttributes(id, facts);
@@ -135,7 +151,7 @@ export class Painter {
     const { width, height } = this.view();
     const usual = (2 * graph.size) / Math.max(1, graph.order);
     graph.updateEachNodeAttributes((id, data) => {
-      const hub = graph.degree(id) > HUB * usual;
+      const hub = graph.degree(id) > HUB * usual || within.has(id);
       return { ...data, size: data.factor * this.sizeOf(id, width * height), hub };
     });
   }

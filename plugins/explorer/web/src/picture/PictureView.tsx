@@ -15,6 +15,7 @@ import { Canvas } from "./Canvas";
 import { useDisplay } from "./Display";
 import { DrawnRelationship } from "./DrawTools";
 import { addMissing, completePicture, pictureRows, useFill } from "./fill";
+import { MOST_UNFOLDED, type Folding } from "./folding";
 import { Legend } from "./Legend";
 import { Lists } from "./Lists";
 import { labelOf, MOST_EDGES, MOST_NODES, readEdgeKey, type Contents } from "./model";
@@ -25,6 +26,7 @@ import { NOTHING_HIDDEN, usePicture } from "./store";
 import { useStyle } from "./styleStore";
 import { Toolbar } from "./Toolbar";
 import { usePictureAddress } from "./useAddress";
+import { useFolding } from "./useFolding";
 import { useLayout } from "./useLayout";
 import { useLiveContents } from "./useLiveContents";
 import { useLook, usePalette } from "./useLook";
@@ -112,18 +114,28 @@ function Picture({ contents, isKept }: { contents: Contents; isKept: boolean }) 
     return overlay === null ? passing : new Set([...passing].filter((id) => overlay.has(id)));
   }, [contents, hiding, highlights, index, overlay]);
   const palette = usePalette();
-  const look = useLook(contents, visible, marked, palette);
+  const folding = useFolding(contents, visible);
+  const drawn = folding ?? { contents, visible, within: undefined };
+  const markedThere = useMemo(() => {
+    if (folding === null || marked === null) return marked;
+    return new Set([...marked].flatMap((id) => folding.shownFor.get(id) ?? []));
+  }, [folding, marked]);
+  const look = useLook(drawn.contents, drawn.visible, markedThere, palette);
   const style = useStyle((state) => state.style);
-  useEffect(() => painter?.sync(contents, index, style), [painter, contents, index, style]);
-  const layout = useLayout(painter, contents, visible, busy === null, TWINS);
+  useEffect(
+    () => painter?.sync(drawn.contents, index, style, drawn.within),
+    [painter, drawn.contents, index, style, drawn.within],
+  );
+  const layout = useLayout(painter, drawn.contents, drawn.visible, busy === null, TWINS);
   const onSelect = useCallback(
     (id: string, several: boolean) => {
-      const before = usePicture.getState().chosen;
+      const { chosen: before, unfold } = usePicture.getState();
+      if (folding?.within.has(id) && !several) unfold([id]);
       if (!several) choose([id]);
       else choose(before.includes(id) ? before.filter((one) => one !== id) : [...before, id]);
       if (!several) select({ kind: "twin", id });
     },
-    [choose, select],
+    [choose, select, folding],
   );
   const onSelectEdge = (key: string): void => {
     select({ kind: "relationship", ...readEdgeKey(key) });
@@ -157,14 +169,18 @@ function Picture({ contents, isKept }: { contents: Contents; isKept: boolean }) 
             board={TWINS}
             label="Graph"
             keys={KEYS}
-            tell={(id) => tellTwin(id, contents)}
-            contents={contents}
-            visible={visible}
+            tell={(id) => tellTwin(id, drawn.contents, folding)}
+            contents={drawn.contents}
+            visible={drawn.visible}
             look={look}
             onPainter={setPainter}
             onSelect={onSelect}
             onSelectEdge={onSelectEdge}
-            onOpen={(id) => void expand(graph, id)}
+            onOpen={(id) => {
+              // Of the two clicks the first has opened it.
+              if (folding === null) void expand(graph, id);
+              else usePicture.getState().unfold([id]);
+            }}
             onMenu={(id, at) => setMenu({ id, ...at })}
             onHide={(id) => hideTwins([id])}
             onWhole={() => usePicture.getState().setWhole(!usePicture.getState().whole)}
@@ -176,9 +192,9 @@ function Picture({ contents, isKept }: { contents: Contents; isKept: boolean }) 
           />
         )}
         {display.legend && <Legend contents={contents} visible={visible} index={index} />}
-        <Said visible={visible} />
+        <Said visible={visible} folding={folding} />
         <DrawnRelationship />
-        <NodeMenu place={menu} onClose={() => setMenu(null)} />
+        <NodeMenu place={menu} open={folding?.open ?? null} onClose={() => setMenu(null)} />
       </div>
       <Foot
         contents={contents}
@@ -192,9 +208,9 @@ function Picture({ contents, isKept }: { contents: Contents; isKept: boolean }) 
 }
 
 /** What stands over the drawing: that it is of a part of the rows only, and that nothing is left. */
-function Said({ visible }: { visible: Visible }) {
+function Said({ visible, folding }: { visible: Visible; folding: Folding | null }) {
   const { graph } = useSession();
-  const { hiding, hide } = usePicture();
+  const { hiding, hide, folds, setFolds } = usePicture();
   const { rows, continuationToken, activity } = useResults();
   const narrowed = hiding.filter.trim() !== "" ? `No twin here passes “${hiding.filter}”.` : null;
   return (
@@ -214,6 +230,20 @@ function Said({ visible }: { visible: Visible }) {
           )}
         </p>
       )}
+      {visible.nodes.size > MOST_UNFOLDED && (
+        <p className="picture-note">
+          {folding !== null && (
+            <span role="status">
+              {visible.nodes.size.toLocaleString()} twins are drawn as{" "}
+              {folding.visible.nodes.size.toLocaleString()}, by what contains them. A click opens
+              one.
+            </span>
+          )}
+          <Button className="button button-small" onPress={() => setFolds(!folds)}>
+            {folds ? "Draw each" : "Fold by what contains them"}
+          </Button>
+        </p>
+      )}
       {visible.nodes.size === 0 && (
         <p className="picture-note" role="status">
           {narrowed ?? "All twins of the picture are hidden."}
@@ -229,13 +259,15 @@ function Said({ visible }: { visible: Visible }) {
 /** So many rows are added to a picture by one press. */
 const DRAWN_AT_ONCE = 5000;
 
-function tellTwin(id: string, contents: Contents): string {
+function tellTwin(id: string, contents: Contents, folding: Folding | null): string {
+  const others = folding?.within.get(id) ?? 0;
   const label = labelOf(id, contents.nodes.get(id));
   let count = 0;
   for (const one of contents.edges.values()) {
     if (one.$sourceId === id || one.$targetId === id) count += 1;
   }
-  return `${label === id ? id : `${label} (${id})`}, ${count} relationships`;
+  const within = others === 0 ? "" : `, ${others} twins within`;
+  return `${label === id ? id : `${label} (${id})`}${within}, ${count} relationships`;
 }
 
 interface FootProps {

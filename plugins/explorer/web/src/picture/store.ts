@@ -31,6 +31,9 @@ interface PictureState {
   overlay: ReadonlySet<string> | null;
   /** Whether the filter tells twins apart rather than hiding the others. */
   highlights: boolean;
+  /** Whether a picture of too many twins is folded, and what was opened in it, or folded again. */
+  folds: boolean;
+  opened: ReadonlyMap<string, boolean>;
   /** The rows that are pictured already. */
   rows: readonly JsonObject[];
   /** Take up what this browser remembers of the pictures of a graph: the layout and the pins. */
@@ -52,6 +55,11 @@ interface PictureState {
   setOverlays(overlays: boolean): void;
   setOverlay(overlay: ReadonlySet<string>): void;
   setHighlights(highlights: boolean): void;
+  setFolds(folds: boolean): void;
+  /** Draw what is in these twins in a folded picture. */
+  unfold(ids: readonly string[]): void;
+  /** Draw one twin for all that is in it again. */
+  fold(id: string): void;
 }
 
 export const NOTHING_HIDDEN: Hiding = {
@@ -89,6 +97,8 @@ const START = {
   chosen: [] as readonly string[],
   path: null,
   pinned: new Set<string>() as ReadonlySet<string>,
+  folds: true,
+  opened: new Map<string, boolean>() as ReadonlyMap<string, boolean>,
 };
 
 /** What is pictured, and how. Its drawing is `Canvas`; this knows none, so that all may import it. */
@@ -144,6 +154,12 @@ export const usePicture = create<PictureState>((set, get) => ({
   setOverlays: (overlays) => set({ overlays, overlay: null }),
   setOverlay: (overlay) => set({ overlay }),
   setHighlights: (highlights) => set({ highlights }),
+  setFolds: (folds) => set({ folds, opened: new Map() }),
+  unfold: (ids) =>
+    set(({ opened }) => ({
+      opened: new Map([...opened, ...ids.map((id) => [id, true] as const)]),
+    })),
+  fold: (id) => set(({ opened }) => ({ opened: new Map(opened).set(id, false) })),
   setLayout: (layout) => {
     set({ layout });
     pins.keepLayout(layout);

@@ -13,7 +13,7 @@ import { QueryLibrary } from "./QueryLibrary";
 import { cancelQuery } from "./run";
 import type { Sample } from "./samples";
 import { SaveQuery } from "./SaveQuery";
-import { LONGEST_LINK, renderLink } from "./share";
+import { LONGEST_LINK, nameView, renderLink } from "./share";
 import { useQueries } from "./store";
 import { findKind } from "./tokens";
 
@@ -72,7 +72,8 @@ function Share({ isDisabled }: { isDisabled: boolean }) {
   const { graphId } = useSession();
   const copy = async (): Promise<void> => {
     const { text, parameters } = useQueries.getState();
-    const link = renderLink({ text, parameters, view: useResults.getState().view });
+    const { view } = useResults.getState();
+    const link = renderLink({ text, parameters, view: view === "plan" ? view : nameView() });
     if (link.length > LONGEST_LINK) {
       useNotices.getState().sayError(new Error(explainLength(link.length)));
       return;

@@ -4,10 +4,12 @@ import { ApiError, isUnknown } from "../api/errors";
 import type { GraphClient } from "../api/graph";
 import type { JsonObject, QueryPage, StatementPage } from "../api/types";
 import { queryClient } from "../app/queryClient";
+import { usePicture } from "../picture/store";
+import { collectDocuments, isGraph } from "../results/documents";
 import { isExplanation, readExplained, readSteps } from "../results/explain/plan";
 import { forgetGone } from "../results/gone";
 import { beginSince } from "../results/since";
-import { NO_RESULT, useResults } from "../results/store";
+import { NO_RESULT, useResults, type ResultView } from "../results/store";
 import { askForPlan, asksForPlan, findKind, type StatementKind } from "./tokens";
 
 /** Rows of a page. PERF: enough for a screen at once, so that the first rows come soon. */
@@ -92,7 +94,8 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
     else {
       const { explained, number } = useResults.getState();
       const own = { ...NO_RESULT, ...rowsOf(page), warnings, query: text, parameters };
-      finish({ ...own, asked: text, explained, number: number + 1 });
+      const suited = findView(page.value);
+      finish({ ...own, asked: text, explained, number: number + 1, view: suited });
       forgetGone(since);
       takeBack = null;
     }
@@ -103,6 +106,15 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
     fail(controller, error);
     return null;
   }
+}
+
+/** How rows are shown: a graph as one, unless somebody wants the table; nothing else goes to a graph. */
+function findView(rows: JsonObject[]): ResultView {
+  const { view, keepsTable } = useResults.getState();
+  if (view === "table") return isGraph(rows) && !keepsTable ? "graph" : view;
+  if (view !== "graph" || usePicture.getState().overlays) return view;
+  const { twins, relationships } = collectDocuments(rows);
+  return rows.length > 0 && twins.length + relationships.length === 0 ? "table" : view;
 }
 
 /** A query is sent as the vendor has it; what calls procedures goes where statements go. */

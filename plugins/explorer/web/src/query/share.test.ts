@@ -9,6 +9,7 @@ test("what a link carries is what it was made of, in the part that is sent nowhe
     "json" as const,
     "graph" as const,
     "plan" as const,
+    null,
   );
   const written = fc
     .string({ unit: fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom("\n", "\r", "\t")) })
@@ -23,13 +24,13 @@ test("what a link carries is what it was made of, in the part that is sent nowhe
   );
 });
 
-test("an address without a query carries none, and a view that is none is the table", () => {
+test("an address without a query carries none, and a view that is none is left to the result", () => {
   expect(readLink("", "")).toBeNull();
   expect(readLink("?query=%20", "#query=")).toBeNull();
   expect(readLink("", "#query=MATCH&view=evil")).toEqual({
     text: "MATCH",
     parameters: "",
-    view: "table",
+    view: null,
   });
 });
 

@@ -1,11 +1,12 @@
-import type { ResultView } from "../results/store";
+import { useResults, type ResultView } from "../results/store";
 
 /** What a link to the query view carries. */
 export interface Shared {
   text: string;
   /** JSON as written; empty for none. */
   parameters: string;
-  view: ResultView;
+  /** Null leaves it to the result. */
+  view: ResultView | null;
 }
 
 const VIEWS: readonly string[] = ["table", "json", "graph", "plan"];
@@ -24,7 +25,7 @@ export const LONGEST_LINK = 30_000;
 export function renderLink({ text, parameters, view }: Shared): string {
   const written = new URLSearchParams({ query: text });
   if (parameters.trim() !== "" && parameters.trim() !== "{}") written.set("parameters", parameters);
-  if (view !== "table") written.set("view", view);
+  if (view !== null) written.set("view", view);
   return `#${written}`;
 }
 
@@ -33,6 +34,12 @@ export function dropQuery(search: string): string {
   const left = new URLSearchParams(search);
   for (const name of NAMES) left.delete(name);
   return left.size === 0 ? "" : `?${left}`;
+}
+
+/** The view of a result as a link to it names it; null where the result says it by itself. */
+export function nameView(): ResultView | null {
+  const { view, keepsTable } = useResults.getState();
+  return view === "plan" || (view === "table" && !keepsTable) ? null : view;
 }
 
 /** What the fragment of an address carries, or its search part; null where neither has a query. */
@@ -48,5 +55,5 @@ function readPart(written: string): Shared | null {
     string,
   ];
   if (text.trim() === "") return null;
-  return { text, parameters, view: VIEWS.includes(view) ? (view as ResultView) : "table" };
+  return { text, parameters, view: VIEWS.includes(view) ? (view as ResultView) : null };
 }

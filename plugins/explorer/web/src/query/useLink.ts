@@ -23,7 +23,7 @@ export function useLink(run: () => void, explain: () => void): void {
     const there = shared.text === text && shared.parameters.trim() === parameters.trim();
     if (there && (query === text || asked.endsWith(text))) return;
     write({ text: shared.text, parameters: shared.parameters });
-    set({ view: shared.view });
+    set({ view: shared.view ?? "table", keepsTable: shared.view === "table" });
     if (shared.view === "plan") explain();
     else if (findKind(shared.text) !== "writes") run();
   }, [search, fragment, run, explain]);

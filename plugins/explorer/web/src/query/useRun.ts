@@ -4,11 +4,10 @@ import { useLocation } from "wouter";
 import { routeOf } from "../app/addresses";
 import { useNotices } from "../app/notices";
 import { namesPicture } from "../picture/address";
-import { useResults } from "../results/store";
 import { useSession } from "../session/session";
 import { readParameters } from "./parameters";
 import { explainQuery, profileQuery, runQuery } from "./run";
-import { LONGEST_LINK, readLink, renderLink } from "./share";
+import { LONGEST_LINK, nameView, readLink, renderLink } from "./share";
 import { useQueries } from "./store";
 
 /** Run, explain or profile what is written; what was run is in the address and in the history. */
@@ -24,8 +23,7 @@ export function useRun() {
         useNotices.getState().sayError(new Error(error));
         return;
       }
-      const { view } = useResults.getState();
-      const shown = how !== runQuery ? "plan" : view === "plan" ? "table" : view;
+      const shown = how === runQuery ? nameView() : "plan";
       const link = renderLink({ text, parameters, view: shown });
       const kept = link.length <= LONGEST_LINK ? link : "";
       const { search, hash } = window.location;

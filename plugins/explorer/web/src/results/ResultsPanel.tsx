@@ -9,6 +9,7 @@ import { fetchMore } from "../query/run";
 import { usePicture } from "../picture/store";
 import { useSession } from "../session/session";
 import { columnsOf, type Column } from "./columns";
+import { isGraph } from "./documents";
 import { findIdNames } from "./ids";
 import { JsonView } from "./JsonView";
 import { Messages } from "./Messages";
@@ -32,12 +33,17 @@ interface Props {
 
 /** What the last query gave: messages, then the rows as table, JSON or graph, and the plan. */
 export function ResultsPanel({ written, onFix, beginning }: Props) {
-  const { view, explained, set, rows, earlier } = useResults();
+  const { view, explained, set, rows, earlier, running } = useResults();
   const [spread, setSpread] = useState(false);
   // The inspector brings twins into the picture too.
   const pictured = usePicture((state) => state.contents.nodes.size > 0);
   useNewest();
   const columns = useMemo(() => columnsOf(rows, spread), [rows, spread]);
+  const choose = (chosen: ResultView): void => {
+    set({ view: chosen });
+    if (chosen === "graph") set({ keepsTable: false });
+    else if (chosen === "table" && (running || isGraph(rows))) set({ keepsTable: true });
+  };
   const nothing = <Nothing beginning={beginning} />;
   return (
     <div className={earlier ? "results results-earlier" : "results"}>
@@ -45,7 +51,7 @@ export function ResultsPanel({ written, onFix, beginning }: Props) {
       <Tabs
         className="react-aria-Tabs results-tabs"
         selectedKey={view}
-        onSelectionChange={(key) => set({ view: key as ResultView })}
+        onSelectionChange={(key) => choose(key as ResultView)}
       >
         <div className="results-bar">
           <TabList aria-label="Result as" className="react-aria-TabList results-tablist">

@@ -71,8 +71,10 @@ function Summary({ value }: { value: Json }) {
     const label = labelOf(value.$dtId, value);
     return (
       <>
-        <Link to={{ kind: "twin", id: value.$dtId }}>{value.$dtId}</Link>
-        {label !== value.$dtId && <span className="muted results-called">{showText(label)}</span>}
+        <Link to={{ kind: "twin", id: value.$dtId }}>{label}</Link>
+        {label !== value.$dtId && (
+          <span className="muted results-called">{showText(value.$dtId)}</span>
+        )}
         <span className="results-kind">{nameOf(value.$metadata.$model)}</span>
       </>
     );

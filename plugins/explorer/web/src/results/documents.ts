@@ -37,6 +37,18 @@ export function collectDocuments(rows: Json[]): Documents {
   return { twins: [...twins.values()], relationships: [...relationships.values()] };
 }
 
+/** Whether rows are a graph: nothing in their columns but twins and relationships, and some of these. */
+export function isGraph(rows: readonly JsonObject[]): boolean {
+  let related = false;
+  const isPart = (value: Json | undefined): boolean => {
+    if (isRelationship(value)) related = true;
+    else if (Array.isArray(value)) return value.every(isPart);
+    else return value === null || isTwin(value);
+    return true;
+  };
+  return rows.every((row) => Object.values(row).every(isPart)) && related;
+}
+
 /** Those that are left when some are gone, by the keys of `live/store`: no end of any is missing. */
 export function leaveOut(documents: Documents, isGone: (key: string) => boolean): Documents {
   return {

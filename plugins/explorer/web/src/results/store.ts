@@ -44,6 +44,8 @@ export interface ResultState {
   /** The plan that was asked for last, which stays beside the rows. */
   explained: Explained | null;
   view: ResultView;
+  /** Whether somebody wants the table of a result that would open as a graph. */
+  keepsTable: boolean;
   set(part: Partial<Omit<ResultState, "set">>): void;
 }
 
@@ -73,5 +75,6 @@ export const useResults = create<ResultState>((set) => ({
   ...NO_RESULT,
   graphId: "",
   view: "table",
+  keepsTable: false,
   set: (part) => set(part),
 }));

@@ -12,11 +12,13 @@ export interface Link {
 /**
  * For each child its parent. Relationships of a name whose every source has one target (or every
  * target one source) make a hierarchy, such as `contains` or `locatedIn`; those with the most
- * children for each parent come first. What is still alone hangs on any neighbour.
+ * children for each parent come first. What is still alone hangs on any neighbour. `known` are pairs
+ * of a child and its parent that come before all of them.
  */
 export function buildParents(
   nodes: readonly string[],
   links: readonly Link[],
+  known: readonly Pair[] = [],
 ): ReadonlyMap<string, string> {
   const parents = new Map<string, string>();
   // PERF: for each a node above it, near the top: of a long chain each walk up would be long.
@@ -36,7 +38,7 @@ export function buildParents(
     parents.set(child, parent);
     above.set(child, parent);
   };
-  for (const pairs of listHierarchies(links)) {
+  for (const pairs of [known, ...listHierarchies(links)]) {
     for (const [child, parent] of pairs) hang(child, parent);
   }
   // Hubs keep the others together: seen from them, each neighbour is a child.
