@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -16,10 +16,14 @@ from tests.e2e.wire import counter
 from tests.reliability.traffic import LOST, Line
 from tests.waiting import PATIENCE
 
+_STATEMENT: Final = "UNWIND $twins AS id MERGE (n:Counter {`$dtId`: id}) SET n.value = $value"
+_MERGED: Final = 20
+
 
 @dataclass(slots=True)
 class Writer:
-    """Writes rising values to one twin, or with `pair` to two of them in one transaction.
+    """Writes rising values to one twin, or with `pair` to two of them in one transaction, or with
+    `merges` to twenty in one statement of Cypher.
 
     A connection that an answer says to be the last of is left without being counted as broken.
     After each broken one it reads what is there: the last value acknowledged, or the one that
@@ -31,6 +35,7 @@ class Writer:
 
     name: str
     pair: bool = False
+    merges: bool = False
     sent: int = 0
     acknowledged: int = 0
     count: int = 0
@@ -47,6 +52,8 @@ class Writer:
     @property
     def twins(self) -> tuple[str, ...]:
         """The twins it writes."""
+        if self.merges:
+            return tuple(f"{self.name}-{at}" for at in range(_MERGED))
         return (f"{self.name}-a", f"{self.name}-b") if self.pair else (self.name,)
 
     def run(self, ports: Sequence[int], stop: threading.Event) -> None:
@@ -88,8 +95,12 @@ class Writer:
                 {"op": "putTwin", "twinId": twin, "document": counter(value)} for twin in self.twins
             ]
             status, _, _ = line.call("POST", "/$transaction", {"operations": puts})
+        elif self.merges:
+            given = {"twins": self.twins, "value": value}
+            body: Any = orjson.dumps({"query": _STATEMENT, "parameters": given})
+            status, _, _ = line.call("POST", "/cypher", body)
         else:
-            body: Any = orjson.dumps(counter(value))
+            body = orjson.dumps(counter(value))
             status, _, _ = line.call("PUT", f"/digitaltwins/{self.name}", body)
         if status == 200:
             self.acknowledged = value

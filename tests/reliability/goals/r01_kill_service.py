@@ -25,6 +25,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
     rounds, longest = trial.pick(200, 6), trial.pick(250, 120)
     server = Server(trial.folder, workers=2, environment={"Logging__Access": "false"})
     writers = [Writer(f"w{n}") for n in range(8)] + [Writer(f"p{n}", pair=True) for n in range(4)]
+    writers += [Writer(f"m{n}", merges=True) for n in range(2)]
     starts: list[float] = []
     kills = whole = 0
     end = time.monotonic() + longest
@@ -57,6 +58,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
         at_least("of one worker", kills - whole, trial.pick(60, 1)),
         at_least("writes acknowledged", sum(w.count for w in writers), trial.pick(300_000, 500)),
         trial.at_most_when_full("median seconds to the first 200", statistics.median(starts), 1.0),
+        told("statements of 20 twins", sum(w.count for w in writers if w.merges)),
         told("slowest start", max(starts)),
     ]
 

@@ -33,6 +33,7 @@ from twinframe.query.writing.port import REMOVED, GraphWriter
 from twinframe.query.writing.surroundings import Counters, Surroundings, Table
 
 _EVALUATOR: Final = "evaluator"
+_READING: Final = frozenset({al.Match, al.Subplan})
 _MOST_PLANS: Final = 32
 
 
@@ -120,9 +121,10 @@ class ClauseRun:
         engine = self.around.engine
         if engine is None or not self.around.reader.is_for_engines:
             return None
-        if engine.seeks_computed or not any(isinstance(one, al.Unwind) for one in walk(query.root)):
-            return engine
-        return None
+        kinds = {type(term) for term in walk(query.root)}
+        if kinds.isdisjoint(_READING):
+            return None  # PERF: rows of a parameter come as they are, not through the store
+        return engine if engine.seeks_computed or al.Unwind not in kinds else None
 
     def _plan(self, key: Hashable, execution: Execution) -> Execution:
         plans = self.around.plans
