@@ -73,6 +73,7 @@ from twinframe.storage.base import GraphTransaction
 _log: Final = logging.getLogger(__name__)
 
 _LOGON_SINCE: Final = Version(5, 1)
+_ROUTED_SINCE: Final = Version(5, 8)
 _READ: Final = ("query/read",)
 _ALL: Final = -1
 _EVERY: Final = 2**31
@@ -254,11 +255,12 @@ class Connection:
             await self._log_in(extra)
         else:
             self._state = State.AUTHENTICATION
-        return {
-            "server": self._service.server,
-            "connection_id": self._name,
-            "hints": {"telemetry.enabled": False},
-        }
+        hints = {"telemetry.enabled": False}
+        if self._version >= _ROUTED_SINCE:
+            # NOTE: any node answers for any database, so a driver may remember the one that a
+            # session without a name has, instead of asking ROUTE for it in each.
+            hints["ssr.enabled"] = True
+        return {"server": self._service.server, "connection_id": self._name, "hints": hints}
 
     async def _logon(self, message: Message) -> Mapping[str, object]:
         await self._log_in(_read_map(message, 0))
@@ -305,6 +307,8 @@ class Connection:
         }
         if transaction is not None:
             metadata["qid"] = number
+        elif self._version >= _ROUTED_SINCE:
+            metadata["db"] = self._shown_database
         return metadata
 
     @property

@@ -74,7 +74,12 @@ class StoreRunner:
             niced=True,
         )
         self._quick = ReadThreads(
-            store, name="quick", count=1, limit=settings.query_queue, niced=False, newest_too=True
+            store,
+            name="quick",
+            count=settings.query_threads,
+            limit=settings.query_queue,
+            niced=False,
+            newest_too=True,
         )
         self._pool: ReadThreads | None = None
         if store.traits.point_reads is Placement.POOL:

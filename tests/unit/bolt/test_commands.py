@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from tests.unit.bolt.test_conversations import _Claims
 from tests.unit.bolt.world import BoltWorld
 from twinframe.access.authentication.api_keys import ApiKeyAuthenticator, ApiKeys
 from twinframe.access.gate import Gate
+from twinframe.bolt.connection import Connection
+from twinframe.bolt.requests import Message
 from twinframe.query.cypher.functions import FUNCTIONS
 from twinframe.storage.memory import MemoryStore
 
@@ -44,7 +46,7 @@ def test_databases_are_shown(driver: neo4j.Driver, world: BoltWorld) -> None:
     assert ask(driver, "SHOW DATABASE `nowhere`") == []
 
 
-YIELDED = (
+YIELDED: tuple[tuple[str, list[dict[str, Any]] | None], ...] = (
     ("SHOW DATABASES YIELD name", [{"name": "neo4j"}, {"name": "system"}]),
     ("SHOW DATABASES WHERE type = 'system'", None),
     ("SHOW DATABASES YIELD name AS n, type ORDER BY n DESC LIMIT 1 RETURN n", [{"n": "system"}]),
@@ -116,6 +118,25 @@ def test_the_database_system_answers_commands_alone(driver: neo4j.Driver) -> Non
             session.run("MATCH (n) RETURN n").consume()
     with pytest.raises(ClientError, match="answers SHOW alone"):
         driver.execute_query("CREATE (:A)", database_="system")
+
+
+def test_a_routing_driver_asks_once_for_the_database_of_its_sessions(
+    world: BoltWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    routed: list[object] = []
+    route = Connection._route
+
+    async def count(self: Connection, message: Message) -> Mapping[str, object]:
+        routed.append(message)
+        return await route(self, message)
+
+    monkeypatch.setattr(Connection, "_route", count)
+    with world.connect("neo4j") as driver:
+        for _ in range(5):
+            assert driver.execute_query("RETURN 1").summary.database == "neo4j"
+            with driver.session() as session:
+                assert session.run("RETURN 1").consume().database == "neo4j"
+    assert len(routed) == 1
 
 
 def test_credentials_are_verified(tmp_path: Path) -> None:
