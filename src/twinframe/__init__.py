@@ -1,6 +1,7 @@
 """The names that code imports from twinframe, a digital-twin graph service.
 
-`open` and `open_async` open a graph in this process; `hookimpl` is for plugins. The library is
+`twinframe.open("campus.db")` and `open_async` open a graph in this process: see
+`help(twinframe.open)` and `help(twinframe.LocalGraph)`. `hookimpl` is for plugins. The library is
 imported when one of its names is used first. `__init__.pyi` declares all names for type checkers.
 """
 
