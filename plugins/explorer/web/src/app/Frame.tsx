@@ -22,6 +22,8 @@ import { useLocationsOpen, usePreferences } from "./preferences";
 import { useSelection, type Selected } from "./selection";
 import { useSelectionAddress } from "./selectionAddress";
 import { closeSheet, useMovable, useSheet, useSheetFocus } from "./sheet";
+import { TimeBar } from "../time/TimeBar";
+import { useMomentAddress } from "../time/useMomentAddress";
 import type { View } from "./views";
 
 const Inspector = latePart(() => import("../inspector/Inspector"));
@@ -39,6 +41,7 @@ export function Frame({ view }: { view: View }) {
   const selected = useSelection((state) => state.selected);
   const finding = useSheet((state) => state.finding);
   useSelectionAddress(view.inspected);
+  useMomentAddress();
   useEffect(() => {
     document.title = `${view.name} · ${graphName} · twinframe`;
   }, [view.name, graphName]);
@@ -198,6 +201,7 @@ function Panels({ view, host }: PanelsProps) {
         </>
       )}
       <Panel id="view-panel" minSize={narrow ? 0 : 320} className="frame-panel">
+        <TimeBar isMovable={view.path === "query"} />
         <main className="frame-view" id="view" tabIndex={-1} aria-label={view.name}>
           <Boundary key={view.path} name={`The view ${view.name}`}>
             <Suspense fallback={<Waiting />}>

@@ -23,7 +23,7 @@ import { TwinActions } from "./TwinActions";
 
 /** A twin: what it is, its properties by its model, and what it is connected with. */
 export function TwinInspector({ id }: { id: string }) {
-  const { graph, graphId, may } = useSession();
+  const { graph, graphId, asOf, may } = useSession();
   const { index } = useModels();
   const lit = useLive((state) => state.lit.get(id));
   const sends = useLive((state) => state.telemetry.has(id));
@@ -32,13 +32,17 @@ export function TwinInspector({ id }: { id: string }) {
     queryKey,
     queryFn: ({ signal }) => graph.readTwin(id, signal),
     enabled: may("digitaltwins/read"),
+    // While moments are gone through, the twin stays until it is read as of the next one.
+    placeholderData: (before, asked) => (asked?.queryKey[2] === id ? before : undefined),
   });
   if (!may("digitaltwins/read")) {
     return <p className="inspector-none muted">You may not read the twins of this graph.</p>;
   }
   const gone = twin.error instanceof ApiError && twin.error.status === 404;
   if (twin.error !== null && (gone || twin.data === undefined)) {
-    const title = gone ? "There is no such twin (any more)" : "The twin cannot be read";
+    const missing =
+      asOf === null ? "There is no such twin (any more)" : "There was no such twin then";
+    const title = gone ? missing : "The twin cannot be read";
     return (
       <>
         <Failure title={title} error={twin.error} onRetry={() => void twin.refetch()} />

@@ -33,14 +33,18 @@ export function listenToChanges(listener: ChangeListener, onGap?: () => void): (
 
 /** The one connection of the page to the events of its graph. It shows nothing. */
 export function LiveConnection() {
-  const { configuration, graph, graphId, may } = useSession();
+  const { configuration, present, asOf, graphId, may } = useSession();
   const client = useQueryClient();
   const { events, heartbeat } = configuration;
   const allowed =
     may("digitaltwins/read") && may("digitaltwins/relationships/read") && may("models/read");
 
+  const isPast = asOf !== null;
   useEffect(() => {
-    useLive.setState({ ...useLive.getInitialState() });
+    // What was measured meanwhile stays; what a moment shows does not change.
+    const { telemetry } = useLive.getState();
+    useLive.setState({ ...useLive.getInitialState(), telemetry });
+    if (isPast) return;
     if (!events || !allowed) {
       const why = events
         ? "You may not follow the changes of this graph."
@@ -71,7 +75,7 @@ export function LiveConnection() {
       for (const listener of listeners) listener(lot, times);
     }, TOLD_EVERY);
     void follow(
-      graph.http,
+      present.http,
       {
         onEvent: (event) => {
           const change = readChange(event);
@@ -92,7 +96,16 @@ export function LiveConnection() {
       stopping.abort();
       clearInterval(telling);
     };
-  }, [client, graph, graphId, events, heartbeat, allowed]);
+  }, [client, present, isPast, graphId, events, heartbeat, allowed]);
+  useEffect(() => {
+    if (!isPast) return;
+    return () => {
+      // Nobody has told what changed while another moment was shown.
+      void client.invalidateQueries();
+      for (const tell of gapListeners) tell();
+    };
+  }, [client, isPast]);
+  useEffect(() => () => useLive.setState({ telemetry: new Map() }), [graphId]);
   return null;
 }
 

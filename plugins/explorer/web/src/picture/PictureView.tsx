@@ -9,6 +9,9 @@ import { fetchMore } from "../query/run";
 import { collectDocuments } from "../results/documents";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
+import { withDeleted, type Action } from "../time/differences";
+import { TimeBar } from "../time/TimeBar";
+import { useActions, useDifferences, useFoundBefore } from "../time/useDifferences";
 import { expand, hideTwins } from "./actions";
 import { TWINS } from "./board";
 import { Canvas } from "./Canvas";
@@ -57,6 +60,7 @@ export default function PictureView({ rows }: { rows: JsonObject[] }) {
       aria-label="Graph of the result"
       className={whole ? "picture picture-whole" : "picture"}
     >
+      {whole && <TimeBar isMovable isWhole />}
       {contents.nodes.size === 0 ? (
         busy === null && <Nothing rows={rows} />
       ) : (
@@ -92,7 +96,7 @@ function Nothing({ rows }: { rows: JsonObject[] }) {
   );
 }
 
-function Picture({ contents, isKept }: { contents: Contents; isKept: boolean }) {
+function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boolean }) {
   const { graph, may } = useSession();
   const { index } = useModels();
   const { hiding, chosen, choose } = usePicture();
@@ -102,6 +106,13 @@ function Picture({ contents, isKept }: { contents: Contents; isKept: boolean }) 
   const [menu, setMenu] = useState<MenuPlace | null>(null);
   const display = useDisplay();
   const { overlay, highlights, whole } = usePicture();
+  const { differences } = useDifferences();
+  const changed = useActions(differences);
+  const before = useFoundBefore();
+  const contents = useMemo(
+    () => (differences === null ? stored : withDeleted(stored, differences.all, before)),
+    [stored, differences, before],
+  );
   useEffect(() => painter?.fit(), [painter, whole]);
   // A filter that highlights hides nothing.
   const visible = useMemo(
@@ -120,7 +131,16 @@ function Picture({ contents, isKept }: { contents: Contents; isKept: boolean }) 
     if (folding === null || marked === null) return marked;
     return new Set([...marked].flatMap((id) => folding.shownFor.get(id) ?? []));
   }, [folding, marked]);
-  const look = useLook(drawn.contents, drawn.visible, markedThere, palette);
+  // What stands for others has changed where one of them has.
+  const changedThere = useMemo(() => {
+    if (folding === null || changed === null) return changed;
+    const there = [...changed].flatMap(([key, action]): [string, Action][] => {
+      const shown = folding.shownFor.get(key);
+      return shown === undefined || shown === key ? [[key, action]] : [[shown, "updated"]];
+    });
+    return new Map(there);
+  }, [folding, changed]);
+  const look = useLook(drawn.contents, drawn.visible, markedThere, palette, changedThere);
   const style = useStyle((state) => state.style);
   useEffect(
     () => painter?.sync(drawn.contents, index, style, drawn.within),

@@ -1,9 +1,12 @@
 import { create } from "zustand";
 
 import type { GraphClient } from "../api/graph";
+import { isSame as isEqual } from "../api/json";
 import type { JsonObject } from "../api/types";
 import { collectDocuments, leaveOut } from "../results/documents";
 import { isGone } from "../results/gone";
+import { useResults } from "../results/store";
+import { useMoment } from "../time/moment";
 import { readDifferences, type Differences } from "./address";
 import { readBetween, readTwins } from "./ask";
 import { MOST_EDGES } from "./model";
@@ -33,6 +36,9 @@ export const useFill = create<FillState>(() => ({
   drawn: null,
 }));
 
+/** The question whose rows are pictured, and the moment as of which it was asked. */
+let pictured: { query: string; parameters: JsonObject; asOf: number | null } | null = null;
+
 let current = new AbortController();
 
 /** Runs one reading; another ends it. */
@@ -60,7 +66,20 @@ export async function pictureRows(graph: GraphClient, rows: readonly JsonObject[
     setOverlay(new Set([...twins.map((one) => one.$dtId), ...ends]));
     return;
   }
-  const { twins, relationships } = leaveOut(collectDocuments([...rows]), isGone);
+  const { query, parameters } = useResults.getState();
+  const { asOf } = useMoment.getState();
+  const isSame = pictured?.query === query && isEqual(pictured.parameters, parameters);
+  const isOtherMoment = isSame && pictured?.asOf !== asOf;
+  pictured = { query, parameters, asOf };
+  if (isOtherMoment) {
+    takeRows(rows);
+    await reading("Reading the picture of that moment", (signal) => renew(graph, rows, signal));
+    return;
+  }
+  const { twins, relationships } = leaveOut(
+    collectDocuments([...rows]),
+    asOf === null ? isGone : () => false,
+  );
   // More rows of the same result come to those that are there.
   if (before.length > 0 && rows[0] === before[0]) add(twins, relationships);
   else {
@@ -77,6 +96,35 @@ export async function pictureRows(graph: GraphClient, rows: readonly JsonObject[
     const alone = relationships.length === 0 && twins.length <= MOST_UNASKED;
     if (alone && !signal.aborted) await addBetween(graph, signal);
   });
+}
+
+/**
+ * Picture the same as of another moment: the rows, with what came into the picture and without what
+ * was taken out of it. All of it at once, so that what stays does not flicker.
+ */
+async function renew(
+  graph: GraphClient,
+  rows: readonly JsonObject[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { added, removed } = readDifferences(window.location.hash);
+  const { twins, relationships } = collectDocuments([...rows]);
+  const known = new Set(twins.map((one) => one.$dtId));
+  const ends = relationships.flatMap((one) => [one.$sourceId, one.$targetId]);
+  const unknown = [...new Set([...ends, ...added])].filter((id) => !known.has(id));
+  const more = unknown.length === 0 ? [] : await readTwins(graph, unknown, signal);
+  const out = new Set(removed);
+  const all = [...twins, ...more].filter((one) => !out.has(one.$dtId));
+  const ids = all.map((one) => one.$dtId);
+  const isRead = (relationships.length === 0 || added.length > 0) && ids.length <= MOST_UNASKED;
+  const between =
+    isRead && ids.length > 0 ? await readBetween(graph, ids, ids, MOST_EDGES, signal) : null;
+  if (signal.aborted) return;
+  const kept = (between?.relationships ?? relationships).filter(
+    (one) => !out.has(one.$sourceId) && !out.has(one.$targetId),
+  );
+  usePicture.getState().renew(all, kept);
+  useFill.setState({ drawn: rows, complete: between !== null, cut: between?.more ?? false });
 }
 
 /** Read the relationships between the twins that are pictured. */

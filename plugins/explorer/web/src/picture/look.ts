@@ -1,5 +1,6 @@
 import type { EdgeDisplayData, NodeDisplayData } from "sigma/types";
 
+import type { Action } from "../time/differences";
 import type { EdgeKind } from "./board";
 import type { Palette } from "./palette";
 
@@ -38,6 +39,8 @@ export interface Look {
   path: { nodes: ReadonlySet<string>; edges: ReadonlySet<string> } | null;
   /** Twins that are told apart from all others, as a query or the filter says; null is none. */
   marked: ReadonlySet<string> | null;
+  /** What changed between two moments, by id or edge key; null is not shown. */
+  changed: ReadonlyMap<string, Action> | null;
   pinned: ReadonlySet<string>;
   /** What has just changed, by the keys of `live/store`. */
   lit: ReadonlySet<string>;
@@ -70,23 +73,46 @@ export function drawNode(
   const chosen = look.chosen.has(id);
   const onPath = look.path?.nodes.has(id) ?? false;
   const marked = look.marked?.has(id) ?? false;
-  const aside = ((look.path !== null && !onPath) || (look.marked !== null && !marked)) && !chosen;
+  const action = look.changed?.get(id);
+  const aside =
+    ((look.path !== null && !onPath) ||
+      (look.marked !== null && !marked) ||
+      (look.changed !== null && action === undefined)) &&
+    !chosen;
   const told = chosen || lit || onPath || marked || look.from === id;
   const near = look.near?.id === id || (look.near?.nodes.has(id) ?? false);
   return {
     ...data,
     // PERF: a point is one vertex, a circle three of an instance of its own.
     type: look.large ? "point" : aside ? "circle" : "icon",
-    color: aside || look.beside.has(id) ? look.palette.dim : data.color,
-    label: aside ? null : data.label,
+    color: colorOfNode(data, look, action, aside || look.beside.has(id)),
+    // Not by colours alone.
+    label: aside ? null : action === undefined ? data.label : `${SIGNS[action]} ${data.label}`,
     size: data.size * (told ? 1.25 : 1),
-    forceLabel: data.hub || chosen || onPath || marked || near,
+    forceLabel: data.hub || action !== undefined || chosen || onPath || marked || near,
     // Highlighted nodes are drawn once more above all others, with `drawHover`.
     highlighted: told || near,
     zIndex: told ? 2 : aside ? 0 : 1,
     ring: lit ? look.palette.warning : told ? look.palette.accent : null,
     pinned: look.pinned.has(id),
   };
+}
+
+/** What stands before the name of what changed. */
+export const SIGNS: Readonly<Record<Action, string>> = {
+  created: "+",
+  updated: "~",
+  deleted: "−",
+};
+
+function colorOfNode(
+  data: NodeAttributes,
+  { palette }: Look,
+  action: Action | undefined,
+  aside: boolean,
+): string {
+  if (action !== undefined) return palette[action];
+  return aside ? palette.dim : data.color;
 }
 
 /** How an edge is drawn. */
@@ -105,20 +131,23 @@ export function drawEdge(
   // PERF: a line is one pixel and half the vertices of a rectangle; arrows cost twice that again,
   // and curves more: they are for those that would lie on each other.
   const bent = data.curvature !== 0;
+  const action = look.changed?.get(key);
   const color = lit
     ? palette.warning
-    : onPath || chosen
-      ? palette.accent
-      : near
-        ? colorOf(data, palette)
-        : look.path !== null || isUnmarked(data, look)
-          ? palette.dim
-          : colorOf(data, palette);
+    : action !== undefined
+      ? palette[action]
+      : onPath || chosen
+        ? palette.accent
+        : near
+          ? colorOf(data, palette)
+          : look.path !== null || look.changed !== null || isUnmarked(data, look)
+            ? palette.dim
+            : colorOf(data, palette);
   return {
     label: told || look.path === null ? data.label : null,
     forceLabel: told && !look.large,
     color,
-    size: onPath || chosen || lit ? 3 : near ? 2.5 : widthOf(data.kind),
+    size: onPath || chosen || lit || action !== undefined ? 3 : near ? 2.5 : widthOf(data.kind),
     type: look.large
       ? onPath || chosen || lit
         ? "arrow"

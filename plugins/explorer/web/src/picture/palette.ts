@@ -9,6 +9,10 @@ export interface Palette {
   component: string;
   accent: string;
   warning: string;
+  /** Of what was created, updated and deleted between two moments. */
+  created: string;
+  updated: string;
+  deleted: string;
   /** Nodes and edges that stand back. */
   dim: string;
 }
@@ -31,6 +35,9 @@ export function readPalette(element: HTMLElement): Palette {
     component: read("light-dark(#b4601a, #d1914d)"),
     accent: read("var(--accent)"),
     warning: read("var(--warning)"),
+    created: read("light-dark(#116329, #3fb950)"),
+    updated: read("light-dark(#9a6700, #d29922)"),
+    deleted: read("light-dark(#b3261e, #ff7b72)"),
     dim: read("light-dark(#e6e9ed, #21262d)"),
   };
   probe.remove();

@@ -40,6 +40,8 @@ interface PictureState {
   open(keeper: Keeper): void;
   /** Picture these and nothing else. */
   show(twins: readonly Twin[], relationships: readonly Relationship[]): void;
+  /** Picture these instead; what is still there stays where it is, and as it is. */
+  renew(twins: readonly Twin[], relationships: readonly Relationship[]): void;
   add(twins: readonly Twin[], relationships: readonly Relationship[]): void;
   /** Take twins out of the picture, and relationships by their `edgeKey`; the graph keeps them. */
   remove(ids: readonly string[], keys?: readonly string[]): void;
@@ -120,6 +122,18 @@ export const usePicture = create<PictureState>((set, get) => ({
     const { rows } = useResults.getState();
     const contents = addTo(EMPTY, twins, relationships);
     set({ ...START, contents, pinned: restorePins(contents, START.pinned), rows });
+  },
+  renew: (twins, relationships) => {
+    const contents = addTo(EMPTY, twins, relationships);
+    const { chosen, pinned } = get();
+    const here = (id: string): boolean => contents.nodes.has(id);
+    // NOTE: places of what is not there now stay: it may be there again at the next moment.
+    set({
+      contents,
+      chosen: chosen.filter(here),
+      pinned: restorePins(contents, new Set([...pinned].filter(here))),
+      path: null,
+    });
   },
   add: (twins, relationships) => {
     const contents = addTo(get().contents, twins, relationships);

@@ -4,6 +4,7 @@ import { useMedia } from "../app/media";
 import { usePreferences } from "../app/preferences";
 import { useSelection } from "../app/selection";
 import { useLive } from "../live/store";
+import type { Action } from "../time/differences";
 import { useDrawing } from "./drawing";
 import { readLimits } from "./limits";
 import type { Look } from "./look";
@@ -29,6 +30,7 @@ export function useLook(
   visible: Visible,
   marked: ReadonlySet<string> | null,
   palette: Palette,
+  changed: ReadonlyMap<string, Action> | null,
 ): Look {
   const { chosen, path, pinned } = usePicture();
   const selected = useSelection((state) => state.selected);
@@ -50,6 +52,7 @@ export function useLook(
       chosenEdge,
       path: path === null ? null : { nodes: new Set(path.nodes), edges: path.edges },
       marked,
+      changed,
       pinned,
       lit,
       near: null,
@@ -58,7 +61,7 @@ export function useLook(
       large: isLarge(visible),
       palette,
     }),
-    [visible, chosen, chosenEdge, path, marked, pinned, lit, from, palette],
+    [visible, chosen, chosenEdge, path, marked, changed, pinned, lit, from, palette],
   );
 }
 

@@ -21,6 +21,7 @@ import { useQueries } from "./store";
 import { useCheck } from "./useCheck";
 import { useLanguageWords } from "./useLanguageWords";
 import { useLink, useWrite } from "./useLink";
+import { useMomentRun } from "./useMomentRun";
 import { usePending } from "./run";
 import { useRun } from "./useRun";
 
@@ -52,6 +53,7 @@ export default function QueryView() {
   );
   const pending = usePending((state) => state.pending);
   useLink(run, explain);
+  useMomentRun();
   useEffect(() => focusOnSlash(), []);
   useEffect(() => hearOtherTabs(), []);
   return (

@@ -3,6 +3,8 @@ import { Button, Tooltip, TooltipTrigger } from "react-aria-components";
 
 import { cancelQuery, fetchMore, ROWS_LIMIT, runQuery } from "../query/run";
 import { useSession } from "../session/session";
+import { useMoment } from "../time/moment";
+import { TimeToggle } from "../time/TimeBar";
 import { Box, ExportDialog } from "./ExportDialog";
 import { useSince } from "./since";
 import { useResults } from "./store";
@@ -18,6 +20,7 @@ interface Props {
 export function ResultBar({ written, spread, onSpread }: Props) {
   const { graph } = useSession();
   const { rows, continuationToken, activity, view, explained } = useResults();
+  const isPast = useMoment((state) => state.asOf !== null);
   const nested = rows.length > 0 && view === "table";
   return (
     <div className="results-facts">
@@ -55,6 +58,7 @@ export function ResultBar({ written, spread, onSpread }: Props) {
         </>
       )}
       {rows.length > 0 && <ExportDialog spread={spread} />}
+      {(rows.length > 0 || isPast) && <TimeToggle />}
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { useLocation } from "wouter";
 import { ApiError } from "../api/errors";
 import { GraphClient } from "../api/graph";
 import { Http } from "../api/http";
+import { PastHttp } from "../api/past";
 import type { Configuration, OwnPermissions } from "../api/types";
 import { OWN_GRAPH, routeOf, START } from "../app/addresses";
 import { Failure } from "../app/Failure";
@@ -12,6 +13,7 @@ import { Waiting } from "../app/Waiting";
 import { useSelection } from "../app/selection";
 import { useResults } from "../results/store";
 import { refusalsOf, tokensFor, type Recipient } from "./audiences";
+import { useMoment } from "../time/moment";
 import { useCredentials } from "./credentials";
 import { AccessFailure } from "./AccessFailure";
 import { useHostedGraphs, OWN_NAME } from "./graphs";
@@ -30,9 +32,17 @@ interface Props {
 /** The session of one graph; what is below is shown once it is known what one may do there. */
 export function SessionProvider({ configuration, graphId, otherwise, children }: Props) {
   const signedIn = useCredentials((state) => state.user);
-  const graph = useMemo(
+  const asOf = useMoment((state) => state.asOf);
+  const present = useMemo(
     () => new GraphClient(callAt(rootOf(configuration, graphId), graphOf(configuration))),
     [configuration, graphId],
+  );
+  const graph = useMemo(
+    () =>
+      asOf === null
+        ? present
+        : new GraphClient(new PastHttp(present.http, new Date(asOf).toISOString())),
+    [present, asOf],
   );
   const control = useMemo(
     () =>
@@ -47,13 +57,14 @@ export function SessionProvider({ configuration, graphId, otherwise, children }:
   const hosted = useHostedGraphs(configuration.hosting ? control : null);
   const { data, error, refetch } = useQuery({
     queryKey: ["permissions", graphId, signedIn],
-    queryFn: () => readPermissions(graph, graphId === OWN_GRAPH || configuration.hosting),
+    queryFn: () => readPermissions(present, graphId === OWN_GRAPH || configuration.hosting),
   });
   // What was selected and found is of the graph that was looked at before.
   useEffect(
     () => () => {
       useSelection.getState().select(null);
       useResults.setState(useResults.getInitialState());
+      useMoment.setState({ asOf: null, since: null });
     },
     [graphId],
   );
@@ -65,13 +76,18 @@ export function SessionProvider({ configuration, graphId, otherwise, children }:
       graphId,
       graphName: graphId === OWN_GRAPH ? OWN_NAME : (named ?? graphId),
       graph,
+      present,
+      asOf,
       control,
       user: configuration.authentication ? (signedIn ?? data?.subject ?? "somebody") : null,
       subject: data?.subject ?? null,
-      may: (permission) => data === null || covers(data.permissions, permission),
+      may: (permission) =>
+        // What was cannot be changed.
+        (asOf === null || permission.endsWith("/read")) &&
+        (data === null || covers(data.permissions, permission)),
       signOut: leave,
     };
-  }, [configuration, graphId, graph, control, signedIn, data, hosted]);
+  }, [configuration, graphId, graph, present, asOf, control, signedIn, data, hosted]);
   if (session !== null) return <SessionContext value={session}>{children}</SessionContext>;
   if (error !== null && otherwise && isMissing(error)) return otherwise;
   if (error !== null) return <NoGraph {...{ configuration, error, graphId, onRetry: refetch }} />;

@@ -12,6 +12,10 @@ export interface Session {
   /** What the graph is called, for display. */
   graphName: string;
   graph: GraphClient;
+  /** The same of now, whichever moment is shown; what is made there changes the graph. */
+  present: GraphClient;
+  /** The moment as of which the graph is shown, in milliseconds since 1970; null is now. */
+  asOf: number | null;
   /** The control plane, rooted at its `/api/v1`; null where there is none. */
   control: Http | null;
   /** Who is signed in, for display; null where nobody is asked. */

@@ -115,6 +115,7 @@ function useLook(visible: Visible, found: ReadonlySet<string> | null, palette: P
       chosenEdge: null,
       path: null,
       marked: null,
+      changed: null,
       pinned,
       lit: NONE,
       near: null,
