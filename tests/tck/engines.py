@@ -174,11 +174,19 @@ class Engine:
 
 
 class PastEngine(Engine):
-    """Runs each query as of a moment after which all of the graph, models too, was deleted."""
+    """Runs each query as of a moment after which all of the graph, models too, was deleted.
+
+    What writes or calls a procedure runs on the present state, which alone has them.
+    """
 
     _position = 0
 
     def run(self, text: str, parameters: Mapping[str, Value]) -> Answer:
+        try:
+            if not self.graph.prepare(text, parameters).statement.is_query:
+                return super().run(text, parameters)
+        except QueryInvalid:
+            return super().run(text, parameters)
         self._position = self._session.read_event_bounds()[1]
         deleted = self.graph.hide()
         try:
