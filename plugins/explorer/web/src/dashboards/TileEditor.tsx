@@ -3,11 +3,13 @@ import { useMemo, useState, type SyntheticEvent } from "react";
 import {
   Button,
   Dialog,
+  FieldError,
   Heading,
   Input,
   Label,
   Modal,
   ModalOverlay,
+  Text,
   TextArea,
   TextField,
 } from "react-aria-components";
@@ -22,6 +24,7 @@ import { asksForPlan, findKind } from "../query/tokens";
 import { usedParameters } from "../query/parameters";
 import { useCheck } from "../query/useCheck";
 import { useLanguageWords } from "../query/useLanguageWords";
+import { readRequest } from "../time/request";
 import { TileBody } from "./bodies";
 import {
   OPERATORS,
@@ -48,13 +51,23 @@ export default function TileEditor({ tile: given, isNew, onDone, onClose }: Prop
   const refused = query === null ? null : refuse(query);
   const check = useCheck(query ?? "", refused === null ? {} : null, false);
   const isReady =
-    tile.kind === "text" ? tile.text.trim() !== "" : refused === null && check.state === "right";
+    tile.kind === "series"
+      ? readRequest(tile.chart) !== null
+      : tile.kind === "text"
+        ? tile.text.trim() !== ""
+        : refused === null && check.state === "right";
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     if (isReady) onDone({ ...tile, title: tile.title.trim() });
   };
   return (
-    <ModalOverlay className="modal-overlay" isOpen onOpenChange={(open) => !open && onClose()}>
+    // Escape closes what is being completed; it should not take the whole form with it.
+    <ModalOverlay
+      className="modal-overlay"
+      isOpen
+      isKeyboardDismissDisabled
+      onOpenChange={(open) => !open && onClose()}
+    >
       <Modal className="modal modal-wide">
         <Dialog className="modal-dialog">
           <Heading slot="title">
@@ -112,6 +125,22 @@ function Fields({ tile, check, refused, onChange }: FieldsProps) {
       <TextField value={tile.text} onChange={(text) => onChange({ ...tile, text })}>
         <Label>Text</Label>
         <TextArea rows={5} />
+      </TextField>
+    );
+  }
+  if (tile.kind === "series") {
+    return (
+      <TextField
+        value={tile.chart}
+        onChange={(text) => onChange({ ...tile, chart: text.slice(text.indexOf("#")).trim() })}
+        isInvalid={tile.chart !== "" && readRequest(tile.chart) === null}
+      >
+        <Label>Address of a chart</Label>
+        <Input placeholder="Copied from the view Chart" />
+        <Text slot="description">
+          Put the series together in the view Chart, and copy the address of that page.
+        </Text>
+        <FieldError>This address names no series, as #series=room-1/temperature does.</FieldError>
       </TextField>
     );
   }

@@ -1,4 +1,12 @@
-import type { ReactNode } from "react";
+import {
+  Suspense,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactNode,
+  type RefObject,
+} from "react";
 import { Link } from "react-aria-components";
 
 import { routeOf } from "../app/addresses";
@@ -9,11 +17,16 @@ import { Waiting } from "../app/Waiting";
 import { useModels } from "../models/useModels";
 import { columnsOf, valueAt } from "../results/columns";
 import { isTwin } from "../results/documents";
+import { readRequest } from "../time/request";
+import { latePart } from "../app/parts";
 import { useSession } from "../session/session";
 import type { Json } from "../api/types";
-import type { BarsTile, NumberTile, Span, TableTile, TextTile, Tile } from "./content";
+import type { BarsTile, NumberTile, SeriesTile, Span, TableTile, TextTile, Tile } from "./content";
 import { MOST_ROWS, usePastRows, useTileRows, type TileRows } from "./rows";
 import { isNumeric, readBars, readNumber, showNumber, showValue, toneOf } from "./values";
+
+// PERF: with the library of charts.
+const SeriesChart = latePart(() => import("../time/SeriesChart"));
 
 const SPAN_NAMES: Readonly<Record<Span, string>> = {
   "1h": "an hour ago",
@@ -34,6 +47,8 @@ export function TileBody({ tile, isShown }: BodyProps<Tile>) {
       return <NumberBody tile={tile} isShown={isShown} />;
     case "bars":
       return <BarsBody tile={tile} isShown={isShown} />;
+    case "series":
+      return <SeriesBody tile={tile} isShown={isShown} />;
     case "table":
       return <TableBody tile={tile} isShown={isShown} />;
     case "text":
@@ -172,6 +187,39 @@ function BarsBody({ tile, isShown }: BodyProps<BarsTile>) {
       }}
     </Rows>
   );
+}
+
+function SeriesBody({ tile, isShown }: BodyProps<SeriesTile>) {
+  const request = useMemo(() => readRequest(tile.chart), [tile.chart]);
+  const [host, height] = useHeight();
+  if (request === null) {
+    return <Failure title="This is no chart" error={new Error("Its address names no series.")} />;
+  }
+  return (
+    <div ref={host} className="tile-series">
+      {isShown && height > 0 && (
+        <Suspense fallback={<Waiting />}>
+          <SeriesChart request={request} height={Math.max(80, height - LEGEND)} isSmall />
+        </Suspense>
+      )}
+    </div>
+  );
+}
+
+/** What is left for the legend of a chart, in pixels. */
+const LEGEND = 64;
+
+/** The height that an element has, and again whenever it changes. */
+function useHeight(): [RefObject<HTMLDivElement | null>, number] {
+  const host = useRef<HTMLDivElement>(null);
+  const [height, setHeight] = useState(0);
+  useEffect(() => {
+    if (host.current === null) return;
+    const observer = new ResizeObserver(([entry]) => setHeight(entry?.contentRect.height ?? 0));
+    observer.observe(host.current);
+    return () => observer.disconnect();
+  }, []);
+  return [host, height];
 }
 
 function TableBody({ tile, isShown }: BodyProps<TableTile>) {

@@ -70,7 +70,14 @@ export interface TextTile extends AnyTile {
   text: string;
 }
 
-export type Tile = NumberTile | BarsTile | TableTile | TextTile;
+/** Values over time, as the view of charts draws them. */
+export interface SeriesTile extends AnyTile {
+  kind: "series";
+  /** The fragment of the address of a chart (`time/request.ts`). */
+  chart: string;
+}
+
+export type Tile = NumberTile | BarsTile | SeriesTile | TableTile | TextTile;
 export type TileKind = Tile["kind"];
 
 /** How large a new tile is, and what it is called where it is offered. */
@@ -79,13 +86,18 @@ export const TILE_KINDS: Readonly<
 > = {
   number: { name: "Number", about: "One value of a query", size: { w: 3, h: 2 } },
   bars: { name: "Bars", about: "A number for each row of a query", size: { w: 6, h: 5 } },
+  series: {
+    name: "Values over time",
+    about: "A chart, by its address",
+    size: { w: 6, h: 5 },
+  },
   table: { name: "Table", about: "The rows of a query", size: { w: 6, h: 5 } },
   text: { name: "Text", about: "A heading or a note", size: { w: 4, h: 2 } },
 };
 
 /** What the tile asks for; null where it asks for nothing. */
 export function queryOf(tile: Tile): string | null {
-  return tile.kind === "text" ? null : tile.query;
+  return tile.kind === "text" || tile.kind === "series" ? null : tile.query;
 }
 
 /** An empty tile of a kind. */
@@ -105,6 +117,8 @@ export function newTile(kind: TileKind, place: Place): Tile {
       };
     case "bars":
       return { ...common, kind, query: "", unit: "" };
+    case "series":
+      return { ...common, kind, chart: "" };
     case "table":
       return { ...common, kind, query: "" };
     case "text":
@@ -171,6 +185,8 @@ function readTile(found: Json, at: number): Tile {
       };
     case "bars":
       return { ...common, kind, query: text("query"), unit: text("unit") };
+    case "series":
+      return { ...common, kind, chart: text("chart") };
     case "table":
       return { ...common, kind, query: text("query") };
     case "text":

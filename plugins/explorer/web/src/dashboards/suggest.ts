@@ -15,10 +15,10 @@ const MOST_SORTED = 50_000;
 
 const NUMBERS = new Set(["double", "float", "integer", "long"]);
 /** What people ask of a building first. */
-const TELLING = /temperature|co2|carbon|humidity|power|energy|occupan|level|load|pressure/i;
+const TELLING = /temperature|co2|carbon|humidity|power|energy|occupan|load|pressure/i;
 /** What is a number, but is set or stays as it is built. */
 const FIXED =
-  /setpoint|offset|rated|nominal|sampling|limit|area|volume|height|width|length|capacity|floor|number|index|year|latitude|longitude/i;
+  /setpoint|alarm|offset|rated|nominal|sampling|limit|area|volume|height|width|length|capacity|floor|number|index|year|latitude|longitude/i;
 
 /** The tiles of a first dashboard, out of the models and how many twins they have. */
 export function suggestTiles(index: ModelIndex, counts: Counts): Tile[] {
