@@ -1,3 +1,4 @@
+import { BulkForm } from "../bulk/BulkForm";
 import { PanelLeftClose, PanelRightClose, PanelRightOpen, X } from "lucide-react";
 import { Suspense, useEffect, type KeyboardEvent } from "react";
 import { createPortal } from "react-dom";
@@ -65,6 +66,7 @@ export function Frame({ view }: { view: View }) {
         <Keys view={view} narrow={narrow} />
         <Rail current={view} />
         <Forms />
+        <BulkForm />
         <Panels view={view} host={panel ? host : null} />
       </div>
       {sheet && (

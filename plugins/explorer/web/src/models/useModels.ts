@@ -5,6 +5,7 @@ import type { ModelEntry } from "../api/types";
 import { useStyle } from "../picture/styleStore";
 import { readStored, storageKey, writeStored, type Keeper } from "../query/storage";
 import { useSession } from "../session/session";
+import { useSharedStyle } from "../workspaces/sharedStyle";
 import { ModelIndex } from "./index";
 
 const NONE = new ModelIndex([]);
@@ -60,7 +61,11 @@ export function useModels(): { index: ModelIndex; isLoading: boolean; error: Err
     staleTime: Infinity,
   });
   const { base } = configuration;
-  useEffect(() => useStyle.getState().open({ base, graphId, subject }), [base, graphId, subject]);
+  const { data: shared } = useSharedStyle();
+  useEffect(() => {
+    useStyle.getState().open({ base, graphId, subject });
+    if (shared !== undefined) useStyle.getState().share(shared.style);
+  }, [base, graphId, subject, shared]);
   const index = data === undefined ? NONE : dress(build(data, { base, graphId, subject }), chosen);
   return { index, isLoading, error };
 }

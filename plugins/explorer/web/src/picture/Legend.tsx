@@ -3,6 +3,8 @@ import { useMemo, type ReactNode } from "react";
 import { Button, Checkbox } from "react-aria-components";
 
 import type { ModelIndex } from "../models/index";
+import { StyleSharing } from "../workspaces/StyleSharing";
+import { Facets } from "./Facets";
 import { ModelIcon } from "./icons";
 import type { Contents } from "./model";
 import { usePicture } from "./store";
@@ -74,6 +76,8 @@ export function Legend({ contents, visible, index }: Props) {
         ))}
       </ul>
       <StyleRules contents={contents} index={index} />
+      <StyleSharing />
+      <Facets contents={contents} visible={visible} index={index} />
     </aside>
   );
 }

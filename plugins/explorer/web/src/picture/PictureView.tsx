@@ -116,11 +116,12 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
   useEffect(() => painter?.fit(), [painter, whole]);
   // A filter that highlights hides nothing.
   const visible = useMemo(
-    () => listVisible(contents, highlights ? { ...hiding, filter: "" } : hiding, index),
+    () => listVisible(contents, highlights ? { ...hiding, filter: "", facets: [] } : hiding, index),
     [contents, hiding, highlights, index],
   );
   const marked = useMemo(() => {
-    if (!highlights || hiding.filter.trim() === "") return overlay;
+    const narrows = hiding.filter.trim() !== "" || hiding.facets.length > 0;
+    if (!highlights || !narrows) return overlay;
     const passing = listVisible(contents, hiding, index).nodes;
     return overlay === null ? passing : new Set([...passing].filter((id) => overlay.has(id)));
   }, [contents, hiding, highlights, index, overlay]);
@@ -232,7 +233,12 @@ function Said({ visible, folding }: { visible: Visible; folding: Folding | null 
   const { graph } = useSession();
   const { hiding, hide, folds, setFolds } = usePicture();
   const { rows, continuationToken, activity } = useResults();
-  const narrowed = hiding.filter.trim() !== "" ? `No twin here passes “${hiding.filter}”.` : null;
+  const narrowed =
+    hiding.filter.trim() !== ""
+      ? `No twin here passes “${hiding.filter}”.`
+      : hiding.facets.length > 0
+        ? "No twin here passes what is ticked in the legend."
+        : null;
   return (
     <div className="picture-said">
       {continuationToken !== null && (
@@ -342,7 +348,7 @@ function Foot({ contents, visible, marked, chosen, isKept }: FootProps) {
       )}
       {!isKept && (
         <span className="picture-left">
-          This picture is too long for an address: save it as JSON to keep it.
+          This picture is too long for an address: save it as a workspace to keep it.
         </span>
       )}
       {hidden > 0 && (

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components";
 
 import type { ModelIndex } from "../models/index";
-import { readScalars } from "./facets";
+import { readScalars } from "./scalars";
 import { ICON_NAMES } from "./icons";
 import { memberOf, SIZES } from "./style";
 import { useStyle } from "./styleStore";

@@ -5,8 +5,8 @@ import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components";
 import type { JsonObject } from "../api/types";
 import type { ModelIndex } from "../models/index";
 import { valueAt } from "../results/columns";
-import { readScalars } from "./facets";
-import { modelOf, type Contents } from "./model";
+import { listProperties } from "./scalars";
+import type { Contents } from "./model";
 import { describeRule, OPERATORS, type Operator, type Rule } from "./style";
 import { Choice, ColorField, TextChoice } from "./StyleOf";
 import { useStyle } from "./styleStore";
@@ -185,18 +185,4 @@ function findSpan(contents: Contents, property: string): { from: string; to: str
     most = Math.max(most, Number(value));
   }
   return least > most ? { from: "", to: "" } : { from: String(least), to: String(most) };
-}
-
-/** The properties that twins here have, those with numbers first. */
-function listProperties(contents: Contents, index: ModelIndex) {
-  const models = new Set([...contents.nodes.values()].map(modelOf));
-  const found = new Map<string, boolean>();
-  for (const model of models) {
-    for (const { path, isNumber } of readScalars(index, model)) {
-      found.set(path, (found.get(path) ?? false) || isNumber);
-    }
-  }
-  return [...found]
-    .map(([path, isNumber]) => ({ path, isNumber }))
-    .sort((a, b) => Number(b.isNumber) - Number(a.isNumber) || a.path.localeCompare(b.path));
 }

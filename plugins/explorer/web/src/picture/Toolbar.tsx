@@ -12,6 +12,7 @@ import {
   Play,
   Route,
   Square,
+  SquarePen,
   ZoomIn,
   ZoomOut,
 } from "lucide-react";
@@ -32,6 +33,8 @@ import {
 
 import type { GraphClient } from "../api/graph";
 import { useNotices } from "../app/notices";
+import { openBulk } from "../bulk/store";
+import { useSession } from "../session/session";
 import { showPath } from "./actions";
 import { DisplayToggles, type Display } from "./Display";
 import { DrawTools } from "./DrawTools";
@@ -183,6 +186,7 @@ export function LayoutChooser({ layout, kind, kinds }: LayoutChooserProps) {
 /** What may be done with the twins that are chosen. */
 function OfChosen({ graph }: { graph: GraphClient }) {
   const { chosen, path, pinned, pin, setPath } = usePicture();
+  const { may } = useSession();
   const [from, to, more] = chosen;
   const all = chosen.length === 0 && pinned.size > 0;
   const held = chosen.length > 0 && chosen.every((id) => pinned.has(id));
@@ -205,6 +209,14 @@ function OfChosen({ graph }: { graph: GraphClient }) {
           tip="Clear path: no longer highlight it"
           isOn
           onPress={() => setPath(null)}
+        />
+      )}
+      {chosen.length > 1 && may("digitaltwins/write") && (
+        <WordButton
+          icon={SquarePen}
+          label="Edit"
+          tip={`Edit: set a property of the ${chosen.length.toLocaleString()} chosen twins`}
+          onPress={() => openBulk(chosen)}
         />
       )}
       <IconButton

@@ -10,6 +10,7 @@ import { useMoment } from "../time/moment";
 import { readDifferences, type Differences } from "./address";
 import { readBetween, readTwins } from "./ask";
 import { MOST_EDGES } from "./model";
+import { claimRestored, finishRestored } from "./restore";
 import { usePicture } from "./store";
 
 /** Up to so many twins their relationships are read without being asked for. */
@@ -81,13 +82,23 @@ export async function pictureRows(graph: GraphClient, rows: readonly JsonObject[
     asOf === null ? isGone : () => false,
   );
   // More rows of the same result come to those that are there.
-  if (before.length > 0 && rows[0] === before[0]) add(twins, relationships);
+  const isMore = before.length > 0 && rows[0] === before[0];
+  const restored = isMore ? null : claimRestored();
+  if (isMore) add(twins, relationships);
   else {
+    if (restored !== null) usePicture.getState().place(restored.twins);
     show(twins, relationships);
+    if (restored !== null) usePicture.getState().hide(restored.hiding);
     useFill.setState({ complete: false, cut: false, drawn: null });
   }
   takeRows(rows);
-  const named = readDifferences(window.location.hash);
+  const { added, removed } = readDifferences(window.location.hash);
+  const named = {
+    added: [...new Set([...added, ...(restored?.twins ?? []).map((one) => one.id)])].filter(
+      (id) => !usePicture.getState().contents.nodes.has(id),
+    ),
+    removed: [...removed, ...(restored?.removed ?? [])],
+  };
   await reading("Reading twins", async (signal) => {
     if (useFill.getState().drawn === null) await addNamed(graph, named, signal);
     if (signal.aborted) return;
@@ -96,6 +107,20 @@ export async function pictureRows(graph: GraphClient, rows: readonly JsonObject[
     const alone = relationships.length === 0 && twins.length <= MOST_UNASKED;
     if (alone && !signal.aborted) await addBetween(graph, signal);
   });
+  if (restored !== null) finishRestored(restored);
+}
+
+/** Picture saved twins that are of no rows: rows may be laid over them afterwards. */
+export async function pictureSaved(graph: GraphClient): Promise<void> {
+  const restored = claimRestored();
+  if (restored === null) return;
+  const { place, show, hide } = usePicture.getState();
+  place(restored.twins);
+  show([], []);
+  hide(restored.hiding);
+  const ids = restored.twins.map((one) => one.id);
+  await reading("Reading twins", (signal) => addTwins(graph, ids, signal));
+  finishRestored(restored);
 }
 
 /**

@@ -5,6 +5,8 @@ import type { Keeper } from "../query/storage";
 import { useResults } from "../results/store";
 import { addTo, EMPTY, removeFrom, type Contents } from "./model";
 import { changePins, Pins, type LayoutKind, type Place } from "./pins";
+import type { SavedNode } from "./document";
+import type { RestoredTwin } from "./restore";
 import type { Hiding } from "./visible";
 
 export type { LayoutKind, Place };
@@ -38,6 +40,8 @@ interface PictureState {
   rows: readonly JsonObject[];
   /** Take up what this browser remembers of the pictures of a graph: the layout and the pins. */
   open(keeper: Keeper): void;
+  /** From now on these stand where a saved picture has them, whatever this browser remembers. */
+  place(twins: readonly RestoredTwin[]): void;
   /** Picture these and nothing else. */
   show(twins: readonly Twin[], relationships: readonly Relationship[]): void;
   /** Picture these instead; what is still there stays where it is, and as it is. */
@@ -69,6 +73,7 @@ export const NOTHING_HIDDEN: Hiding = {
   names: new Set(),
   ids: new Set(),
   filter: "",
+  facets: [],
   draft: null,
   focus: null,
 };
@@ -81,14 +86,19 @@ export const places = new Map<string, Place>();
 
 const pins = new Pins();
 
+/** Where a saved picture has its twins: it goes before the pins of this browser. */
+let given: ReadonlyMap<string, SavedNode> = new Map();
+
 /** Twins that were pinned once come back to their places; those that have one already stay. */
 function restorePins(contents: Contents, before: ReadonlySet<string>): ReadonlySet<string> {
   const pinned = new Set(before);
   for (const id of contents.nodes.keys()) {
-    const place = places.has(id) ? undefined : pins.of(id);
+    if (places.has(id)) continue;
+    const saved = given.get(id);
+    const place = saved ?? pins.of(id);
     if (place === undefined) continue;
-    places.set(id, place);
-    pinned.add(id);
+    places.set(id, { x: place.x, y: place.y });
+    if (saved?.pinned ?? true) pinned.add(id);
   }
   return pinned.size === before.size ? before : pinned;
 }
@@ -116,6 +126,10 @@ export const usePicture = create<PictureState>((set, get) => ({
     if (!pins.open(keeper)) return;
     const { contents, pinned } = get();
     set({ layout: pins.layout, pinned: restorePins(contents, pinned) });
+  },
+  place: (twins) => {
+    const placed = twins.filter((one): one is SavedNode => one.x !== null);
+    given = new Map(placed.map((one) => [one.id, one]));
   },
   show: (twins, relationships) => {
     places.clear();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { JsonObject, ModelEntry, Twin } from "../api/types";
 import { ModelIndex } from "../models/index";
-import { readScalars } from "./facets";
+import { readScalars } from "./scalars";
 import {
   captionOf,
   colorByRules,

@@ -1,4 +1,5 @@
 import type { ModelIndex } from "../models/index";
+import { passesFacets, type FacetChoice } from "./facetFilter";
 import { compileFilter } from "./filter";
 import { labelOf, listNeighbours, modelOf, type Contents } from "./model";
 
@@ -8,6 +9,8 @@ export interface Hiding {
   names: ReadonlySet<string>;
   ids: ReadonlySet<string>;
   filter: string;
+  /** What properties have to have; a twin passes all of them. */
+  facets: readonly FacetChoice[];
   /** A filter that is being written and cannot be meant so: `filter` goes on holding. */
   draft: string | null;
   /** Only these and their neighbours; null is all. */
@@ -28,6 +31,7 @@ export function listVisible(contents: Contents, hiding: Hiding, index: ModelInde
     const model = modelOf(twin);
     if (hiding.ids.has(id) || hiding.models.has(model)) continue;
     if (near !== null && !near.has(id)) continue;
+    if (!passesFacets(hiding.facets, twin)) continue;
     if (passes([id, labelOf(id, twin), model, index.label(model)], twin)) nodes.add(id);
   }
   const edges = new Set<string>();

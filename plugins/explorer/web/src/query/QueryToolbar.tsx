@@ -9,6 +9,7 @@ import { FindTwinButton } from "../inspector/FindTwinButton";
 import { NewTwinButton } from "../inspector/NewTwinButton";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
+import { WorkspaceMenu } from "../workspaces/WorkspaceMenu";
 import { QueryLibrary } from "./QueryLibrary";
 import { cancelQuery } from "./run";
 import type { Sample } from "./samples";
@@ -63,6 +64,7 @@ export function QueryToolbar({ onRun, onExplain, onProfile, samples }: Props) {
         <QueryLibrary samples={samples} onRun={onRun} />
         <SaveQuery />
         <Share isDisabled={empty} />
+        <WorkspaceMenu />
       </Group>
     </Toolbar>
   );

@@ -5,6 +5,7 @@ import { routeOf } from "../app/addresses";
 import { useNotices } from "../app/notices";
 import { namesPicture } from "../picture/address";
 import { useSession } from "../session/session";
+import { readWorkspaceId, renderWorkspaceId } from "../workspaces/address";
 import { readParameters } from "./parameters";
 import { explainQuery, profileQuery, runQuery } from "./run";
 import { LONGEST_LINK, nameView, readLink, renderLink } from "./share";
@@ -31,7 +32,8 @@ export function useRun() {
       const isHere = here?.text === text && here.parameters.trim() === parameters.trim();
       // A picture that was changed keeps its address, or stays behind, where the browser leads back.
       if (!isHere || !namesPicture()) {
-        navigate(routeOf(graphId, "query") + kept, { replace: !namesPicture() });
+        const space = renderWorkspaceId("", readWorkspaceId(search)).slice(1);
+        navigate(routeOf(graphId, "query", space) + kept, { replace: !namesPicture() });
       }
       const outcome = await how({ graph, graphId, text, parameters: value });
       if (outcome !== null && how === runQuery) remember(text, parameters, outcome);

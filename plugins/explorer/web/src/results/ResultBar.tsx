@@ -1,11 +1,15 @@
 import { useEffect, useState } from "react";
 import { Button, Tooltip, TooltipTrigger } from "react-aria-components";
 
+import { useNotices } from "../app/notices";
+import { openBulk } from "../bulk/store";
 import { cancelQuery, fetchMore, ROWS_LIMIT, runQuery } from "../query/run";
 import { useSession } from "../session/session";
 import { useMoment } from "../time/moment";
 import { TimeToggle } from "../time/TimeBar";
 import { Box, ExportDialog } from "./ExportDialog";
+import { collectDocuments, leaveOut } from "./documents";
+import { isGone } from "./gone";
 import { useSince } from "./since";
 import { useResults } from "./store";
 
@@ -57,9 +61,37 @@ export function ResultBar({ written, spread, onSpread }: Props) {
           </Button>
         </>
       )}
+      {nested && <EditTwins />}
       {rows.length > 0 && <ExportDialog spread={spread} />}
       {(rows.length > 0 || isPast) && <TimeToggle />}
     </div>
+  );
+}
+
+/** So many twins are shown before they are set; beyond, the query is the better way to choose. */
+const MOST_EDITED = 5000;
+
+/** Sets a property of the twins of the rows that are loaded. */
+function EditTwins() {
+  const { may } = useSession();
+  const rows = useResults((state) => state.rows);
+  // PERF: what kind of rows they are is seen by the first.
+  if (!may("digitaltwins/write") || collectDocuments(rows.slice(0, 1)).twins.length === 0) {
+    return null;
+  }
+  const edit = (): void => {
+    const { twins } = leaveOut(collectDocuments(rows), isGone);
+    if (twins.length <= MOST_EDITED) openBulk(twins.map((one) => one.$dtId));
+    else {
+      const most = MOST_EDITED.toLocaleString();
+      const told = `The rows have ${twins.length.toLocaleString()} twins. Narrow the query to ${most}.`;
+      useNotices.getState().sayError(new Error(told));
+    }
+  };
+  return (
+    <Button className="button button-small" onPress={edit}>
+      Edit twins
+    </Button>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Json } from "../api/types";
 import { isObject, readReference } from "../models/interfaces";
 import type { ModelIndex } from "../models/index";
+import { modelOf, type Contents } from "./model";
 
 /** A property with one value, in the twin itself or in a component or object of it. */
 export interface Scalar {
@@ -40,4 +41,18 @@ export function readScalars(index: ModelIndex, model: string): Scalar[] {
   };
   walk(model, "", 0);
   return found;
+}
+
+/** The properties that twins here have, those with numbers first. */
+export function listProperties(contents: Contents, index: ModelIndex): Scalar[] {
+  const models = new Set([...contents.nodes.values()].map(modelOf));
+  const found = new Map<string, boolean>();
+  for (const model of models) {
+    for (const { path, isNumber } of readScalars(index, model)) {
+      found.set(path, (found.get(path) ?? false) || isNumber);
+    }
+  }
+  return [...found]
+    .map(([path, isNumber]) => ({ path, isNumber }))
+    .sort((a, b) => Number(b.isNumber) - Number(a.isNumber) || a.path.localeCompare(b.path));
 }
