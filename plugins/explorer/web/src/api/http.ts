@@ -6,8 +6,8 @@ export interface Call {
   method?: string;
   headers?: Record<string, string>;
   body?: object;
-  /** Sent as it is instead of `body`. */
-  text?: string;
+  /** Sent as it is instead of `body`; a blob is bytes without a form of their own. */
+  text?: string | Blob;
   signal?: AbortSignal | undefined;
 }
 
@@ -44,7 +44,8 @@ export class Http {
     if (token !== null) headers.set("Authorization", `Bearer ${token}`);
     const body = call.text ?? (call.body === undefined ? undefined : renderJson(call.body));
     if (body !== undefined && !headers.has("Content-Type")) {
-      headers.set("Content-Type", "application/json");
+      const type = body instanceof Blob ? "application/octet-stream" : "application/json";
+      headers.set("Content-Type", type);
     }
     try {
       const answer = await fetch(this.root + path, {

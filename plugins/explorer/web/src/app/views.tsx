@@ -1,6 +1,7 @@
 import {
   Boxes,
   ChartLine,
+  Database,
   House,
   LayoutDashboard,
   MapPinned,
@@ -47,6 +48,7 @@ const chart = chunk(() => import("../time/ChartView"));
 const maps = chunk(() => import("../maps/MapsView"));
 const models = chunk(() => import("../models/ModelsView"));
 const dashboards = chunk(() => import("../dashboards/DashboardsView"));
+const data = chunk(() => import("../data/DataView"));
 const control = chunk(() => import("../control/ControlView"));
 
 const OF_GRAPH = { group: "graph", inspected: false, inBar: false } as const;
@@ -62,6 +64,7 @@ export const VIEWS: View[] = [
   { path: "chart", name: "Chart", icon: ChartLine, ...chart, ...OF_WATCH },
   { path: "maps", name: "Maps", icon: MapPinned, ...maps, ...OF_WATCH, pictures: true },
   { path: "models", name: "Models", icon: Boxes, ...models, ...OF_GRAPH },
+  { path: "data", name: "Data", icon: Database, ...data, ...OF_RUN },
   { path: "control", name: "Control plane", icon: Settings2, ...control, ...OF_RUN },
 ];
 
