@@ -79,7 +79,8 @@ function FilterField({ filter, onChange }: { filter: string; onChange(filter: st
         <Label>Filter</Label>
         <TextArea rows={3} spellCheck="false" />
         <Text slot="description">
-          Which events are sent. Attributes of the event, `$body.` for its data.
+          Which events are sent: by attributes of the event, and by its data behind{" "}
+          <code>$body.</code>
         </Text>
       </TextField>
       <Choice

@@ -75,14 +75,14 @@ function countBytes(
 ): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let told = 0;
   return new TransformStream({
-    transform(piece, { enqueue }) {
+    transform(piece, passed) {
       counter.take(piece);
       const now = performance.now();
       if (now - told > PAUSE) {
         told = now;
         onProgress();
       }
-      enqueue(piece);
+      passed.enqueue(piece);
     },
   });
 }
