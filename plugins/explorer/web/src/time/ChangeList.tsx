@@ -6,6 +6,7 @@ import type { Json } from "../api/types";
 import { Failure } from "../app/Failure";
 import { showText } from "../app/showText";
 import { Waiting } from "../app/Waiting";
+import "../inspector/inspector.css";
 import { SelectLink } from "../inspector/SelectLink";
 import { SIGNS } from "../picture/look";
 import { readEdgeKey } from "../picture/model";

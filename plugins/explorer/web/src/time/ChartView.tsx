@@ -38,6 +38,7 @@ export default function ChartView() {
           request={request}
           shown={shown}
           height={narrow ? 230 : 380}
+          isSmall={narrow}
           onZoom={(from, to) => change({ range: { kind: "between", from, to } }, true)}
           onRemove={(name) => change({ series: request.series.filter((one) => one !== name) })}
           onDrawing={setDrawing}

@@ -2,6 +2,7 @@ import { X } from "lucide-react";
 import { Button } from "react-aria-components";
 
 import { showText } from "../app/showText";
+import "../inspector/inspector.css";
 import { SelectLink } from "../inspector/SelectLink";
 import { writeMoment } from "../inspector/Moment";
 import { useWay } from "../locations/useContainment";

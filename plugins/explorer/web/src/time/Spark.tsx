@@ -39,7 +39,9 @@ export function Spark({ twin, path, values, span, isNamed }: Props) {
   const add = useAddToChart();
   const { lowest, highest } = summarize(values);
   const name = path.replaceAll("/", ".");
-  const bounds = `${writeNumber(lowest ?? 0)} to ${writeNumber(highest ?? 0)}`;
+  // Averages have many digits that nobody reads.
+  const write = (value: number | null): string => writeNumber(Number((value ?? 0).toPrecision(4)));
+  const bounds = `${write(lowest)} to ${write(highest)}`;
   return (
     <Group aria-label={`${name} over time`} className="spark">
       <TooltipTrigger delay={400}>

@@ -134,8 +134,9 @@ export function withDeleted(
   for (const [id, twin] of twins) if (found.has(id)) nodes.set(id, twin);
   for (const { $sourceId, $targetId } of edges) {
     const [from, to] = [contents.nodes.has($sourceId), contents.nodes.has($targetId)];
-    const other = twins.get(from ? $targetId : $sourceId);
-    if (from !== to && other !== undefined) nodes.set(other.$dtId, other);
+    const id = from ? $targetId : $sourceId;
+    // An end that is still there, and was found for this relationship's sake.
+    if (from !== to && (twins.has(id) || found.has(id))) nodes.set(id, twins.get(id) ?? null);
   }
   const drawn = edges.filter((one) => nodes.has(one.$sourceId) && nodes.has(one.$targetId));
   if (nodes.size === contents.nodes.size && drawn.length === 0) return contents;
