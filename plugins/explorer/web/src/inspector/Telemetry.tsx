@@ -6,31 +6,16 @@ import { Failure } from "../app/Failure";
 import { useNotices } from "../app/notices";
 import { Choice } from "../control/Choice";
 import { useLive, type Series } from "../live/store";
-import type { ContentInfo, ModelIndex } from "../models/index";
+import type { ContentInfo } from "../models/index";
 import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
+import { listTelemetry } from "./components";
 import { pointerOf } from "./document";
 import { EditingContext } from "./editing";
 import { Field } from "./fields/Field";
 import { readSchema } from "./schema";
 import { TelemetryChart } from "./TelemetryChart";
 import { useForm } from "./useForm";
-
-/** The telemetry that a twin of a model may send, by component; the twin's own has the name "". */
-export function listTelemetry(model: string, index: ModelIndex): Map<string, ContentInfo[]> {
-  const contents = index.interfaces.get(model)?.contents ?? [];
-  const found = new Map<string, ContentInfo[]>();
-  const keep = (component: string, some: readonly ContentInfo[]): void => {
-    const telemetry = some.filter((one) => one.kind === "Telemetry");
-    if (telemetry.length > 0) found.set(component, telemetry);
-  };
-  keep("", contents);
-  for (const { kind, name, schema } of contents) {
-    if (kind !== "Component" || typeof schema !== "string") continue;
-    keep(name, index.interfaces.get(schema)?.contents ?? []);
-  }
-  return found;
-}
 
 /** What a twin sends, as it comes in. */
 export function Telemetry({ id, model }: { id: string; model: string }) {

@@ -18,7 +18,8 @@ import { LostDraft } from "./LostDraft";
 import { Moment } from "./Moment";
 import { Properties } from "./Properties";
 import { Relationships } from "./Relationships";
-import { listTelemetry, Telemetry } from "./Telemetry";
+import { listTelemetry } from "./components";
+import { Telemetry } from "./Telemetry";
 import { TwinActions } from "./TwinActions";
 
 /** A twin: what it is, its properties by its model, and what it is connected with. */

@@ -37,6 +37,22 @@ export function carryOver(
   return carried;
 }
 
+/** The telemetry that a twin of a model may send, by component; the twin's own has the name "". */
+export function listTelemetry(model: string, index: ModelIndex): Map<string, ContentInfo[]> {
+  const contents = contentsOf(model, index);
+  const found = new Map<string, ContentInfo[]>();
+  const keep = (component: string, some: readonly ContentInfo[]): void => {
+    const telemetry = some.filter((one) => one.kind === "Telemetry");
+    if (telemetry.length > 0) found.set(component, telemetry);
+  };
+  keep("", contents);
+  for (const { kind, name, schema } of contents) {
+    if (kind !== "Component" || typeof schema !== "string") continue;
+    keep(name, contentsOf(schema, index));
+  }
+  return found;
+}
+
 function contentsOf(model: string, index: ModelIndex): readonly ContentInfo[] {
   return index.interfaces.get(model)?.contents ?? [];
 }

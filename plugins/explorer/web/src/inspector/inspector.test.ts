@@ -8,9 +8,8 @@ import type { Json, JsonObject, ModelEntry } from "../api/types";
 import { ModelIndex } from "../models/index";
 import { buildDeletion, readAttached } from "./deletion";
 import { useDrafts } from "./drafts";
-import { buildComponents, carryOver } from "./components";
+import { buildComponents, carryOver, listTelemetry } from "./components";
 import { fits, firstValue, readSchema, writeText } from "./schema";
-import { listTelemetry } from "./Telemetry";
 import { readFindings } from "./useSave";
 
 function parse(schema: Json, text: string): Json | undefined {
