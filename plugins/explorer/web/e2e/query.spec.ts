@@ -566,8 +566,12 @@ test("what somebody wrote, ran and saved is not shown to who signs in next", asy
     await page.getByRole("button", { name: `Signed in as ${name}` }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
   };
+  // Whoever signs in after somebody signed out begins at the overview.
+  const toQuery = () =>
+    page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Query" }).click();
   await signOut("Ada Lovelace");
   await signIn(page, "Rob Reader");
+  await toQuery();
   await expect(editor(page)).toBeVisible();
   await expect(editor(page)).not.toContainText("Ada");
   await page.getByRole("button", { name: /^Queries/ }).click();
@@ -576,6 +580,7 @@ test("what somebody wrote, ran and saved is not shown to who signs in next", asy
   await page.keyboard.press("Escape");
   await signOut("Rob Reader");
   await signIn(page, "Ada Lovelace");
+  await toQuery();
   await page.getByRole("button", { name: /^Queries/ }).click();
   await page.getByRole("tab", { name: "History" }).click();
   await expect(page.getByRole("row", { name: "RETURN 'of Ada' AS secret" })).toBeVisible();
