@@ -19,6 +19,23 @@ for (const theme of ["light", "dark"] as const) {
   test.describe(`in the ${theme} theme`, () => {
     test.use({ colorScheme: theme, reducedMotion: "reduce" });
 
+    test("no view of the navigation has a serious barrier", async ({ page, hosted }) => {
+      // The navigation says which views there are, so one that is new is looked at, too.
+      test.slow();
+      await page.goto(`${hosted.service.url}/explorer/`);
+      await signIn(page, "Ada Lovelace");
+      const links = page.getByRole("navigation", { name: "Views" }).getByRole("link");
+      await expect(links.filter({ hasText: "Control plane" })).toBeVisible();
+      const names = await links.allTextContents();
+      expect(names.length).toBeGreaterThan(1);
+      for (const name of names) {
+        await links.filter({ hasText: name }).click();
+        await expect(page.getByRole("main", { name, exact: true })).toBeVisible();
+        await expect(page.getByRole("progressbar")).toHaveCount(0);
+        expect.soft(await findBarriers(page), name).toEqual([]);
+      }
+    });
+
     test("the query view has no serious barrier, before and after a query", async ({
       page,
       demo,
