@@ -99,7 +99,7 @@ test.describe("a twin", () => {
     // Whoever hears nothing of the others is refused by the etag.
     await page.route("**/events", (route) => route.abort());
     await page.reload();
-    await page.getByRole("grid").getByRole("button", { name: ROOM, exact: true }).click();
+    await page.getByRole("grid").locator(`[data-twin="${ROOM}"]`).click();
     await field(page, "area").fill("70");
     await field(page, "name").fill("Mine");
     await field(page, "desks").fill("9");

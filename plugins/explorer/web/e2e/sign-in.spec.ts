@@ -200,7 +200,7 @@ test("who signs out is asked before what is not saved is lost, and may stay sign
   const search = new URLSearchParams({ query });
   await page.goto(`${secured.service.url}/explorer/~own/query?${search.toString()}`);
   await signIn(page, "Ada Lovelace");
-  await page.getByRole("grid").getByRole("button", { name: ROOM, exact: true }).click();
+  await page.getByRole("grid").locator(`[data-twin="${ROOM}"]`).click();
   const name = field(page, "name");
   await name.fill("Not saved");
   const leave = async (): Promise<void> => {
