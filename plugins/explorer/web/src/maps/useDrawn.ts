@@ -18,8 +18,11 @@ export interface DrawnTwin {
   isGone: boolean;
 }
 
-/** How these twins are drawn, in this order; null is a twin that is gone. */
-export function useDrawn(twins: ReadonlyMap<string, Twin | null>): ReadonlyMap<string, DrawnTwin> {
+/** How these twins are drawn, in this order; null is a twin that is gone, once all were read. */
+export function useDrawn(
+  twins: ReadonlyMap<string, Twin | null>,
+  isSettled = true,
+): ReadonlyMap<string, DrawnTwin> {
   const { index } = useModels();
   const style = useStyle((state) => state.style);
   return useMemo(
@@ -33,11 +36,11 @@ export function useDrawn(twins: ReadonlyMap<string, Twin | null>): ReadonlyMap<s
             label: showText(label),
             color,
             model: model === "" ? "" : showText(index.label(model)),
-            isGone: twin === null,
+            isGone: twin === null && isSettled,
           };
           return [id, drawn];
         }),
       ),
-    [twins, style, index],
+    [twins, isSettled, style, index],
   );
 }

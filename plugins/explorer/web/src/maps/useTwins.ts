@@ -17,17 +17,20 @@ const NONE: Twins = new Map();
 /** The documents of these twins, which follow the changes of the graph. */
 export function useTwins(ids: readonly string[]): {
   twins: Twins;
-  isLoading: boolean;
+  /** Whether those that are missing are gone, rather than not read yet. */
+  isSettled: boolean;
   error: Error | null;
 } {
   const { graph, graphId, may } = useSession();
   const client = useQueryClient();
   const key = useMemo(() => ["drawn-twins", graphId, ids], [graphId, ids]);
-  const { data, isLoading, error } = useQuery({
+  const { data, isFetching, isPlaceholderData, error } = useQuery({
     queryKey: key,
     queryFn: async ({ signal }) => indexTwins(await readTwins(graph, ids, signal)),
     enabled: ids.length > 0 && may("query/read"),
     staleTime: Infinity,
+    // Others come while a plan is drawn: those that were read stay meanwhile.
+    placeholderData: (before) => before,
   });
   useEffect(() => {
     const wanted = new Set(ids);
@@ -37,7 +40,8 @@ export function useTwins(ids: readonly string[]): {
       (fresh, gone) => client.setQueryData<Twins>(key, (old) => mergeTwins(old, fresh, gone)),
     );
   }, [client, graph, ids, key]);
-  return { twins: data ?? NONE, isLoading, error };
+  const isSettled = data !== undefined && !isFetching && !isPlaceholderData;
+  return { twins: data ?? NONE, isSettled, error };
 }
 
 export function indexTwins(twins: readonly Twin[]): Twins {

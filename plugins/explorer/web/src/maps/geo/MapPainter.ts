@@ -123,7 +123,7 @@ export class MapPainter {
     };
     if (!this.hasFitted) {
       this.hasFitted = true;
-      this.fit(boxOf([...shapes.values()].flat()), false);
+      this.fit(boxOf([...shapes.values()].flat()));
     }
     this.show();
   }
@@ -136,11 +136,14 @@ export class MapPainter {
     const bounds = this.map.getBounds();
     const [west, south, east, north] = box;
     if (bounds.contains([west, south]) && bounds.contains([east, north])) return;
-    this.fit(box, true);
+    const near = this.map.cameraForBounds(box, { padding: PADDING })?.zoom ?? 0;
+    const center: [number, number] = [(west + east) / 2, (south + north) / 2];
+    this.map.easeTo({ center, zoom: Math.min(near, this.map.getZoom()) });
   }
 
-  private fit(box: Box | null, animate: boolean): void {
-    if (box !== null) this.map.fitBounds(box, { padding: PADDING, maxZoom: NEAREST, animate });
+  private fit(box: Box | null): void {
+    if (box === null) return;
+    this.map.fitBounds(box, { padding: PADDING, maxZoom: NEAREST, animate: false });
   }
 
   private show(): void {
