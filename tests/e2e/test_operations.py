@@ -32,6 +32,8 @@ FILLED = {
     "derivation_id": "x",
     "workspace_id": "x",
     "job_id": "x",
+    "upload_id": "x",
+    "number": "0",
     "name": "none.css",
     "path": "value",
 }
@@ -73,6 +75,8 @@ BODIES: dict[str, bytes] = {
 TAKES_ANYTHING = re.compile(r".*/telemetry")  # SPEC: the vendor asks of telemetry to be JSON only
 
 TELLS_OF_EACH = ("/digitaltwins", "/relationships")  # of arrays, item by item
+# Its bodies are bytes of a file, and these are JSON.
+TAKES_BYTES = "/jobs/uploads/x/pieces/0"
 TAKES_NO_BODY = "/jobs/deletions"  # without one it is right, and deletes the graph
 
 
@@ -153,6 +157,8 @@ def test_wrong_bodies_are_refused_everywhere_and_change_nothing(service: Server)
                 if path == TAKES_NO_BODY and not body.strip():
                     continue
                 status, code, answer = send(service, method, path, body)
+                if path == TAKES_BYTES and (status, code) == (415, "UnsupportedMediaType"):
+                    continue
                 if TAKES_ANYTHING.fullmatch(path) and status == 204:
                     continue
                 if path in TELLS_OF_EACH and status == 200:
