@@ -102,11 +102,7 @@ export function ImportCard({ job }: { job: ImportJob }) {
         {tellImported(job)} stored, up to line {job.linesRead.toLocaleString()}
         {rate !== null && `, ${Math.round(rate).toLocaleString()} a second`}.{skipped}
       </p>
-      {job.error !== undefined && (
-        <p className="data-error">
-          {showText(job.error.message.replace(" the log at outputBlobUri names them.", ""))}
-        </p>
-      )}
+      {job.error !== undefined && <p className="data-error">{showText(job.error.message)}</p>}
       {job.errorCount > 0 && <RefusedLines job={job} />}
     </article>
   );

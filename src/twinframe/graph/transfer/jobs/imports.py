@@ -401,7 +401,7 @@ class ImportRun:
         job = await self._context.runner.read(self._require)
         if job.progress.errors:
             message = (
-                f"{job.progress.errors} lines were refused; the log at outputBlobUri names them. "
+                f"{job.progress.errors} lines were refused, and the log of the job names them. "
                 "All others are stored."
             )
             refused = JobError(ValidationFailed.code, message)
