@@ -31,9 +31,9 @@ test.describe("a twin", () => {
     const problems = watchConsole(page);
     await selectTwin(page, service, ROOM);
     await expect(inspector(page).getByRole("link", { name: "Office" })).toBeVisible();
-    await expect(property(page, "area")).toContainText("squareMetre");
+    await expect(property(page, "area")).toContainText("m²");
     const climate = inspector(page).getByRole("region", { name: "Component climate" });
-    await expect(climate.getByRole("group", { name: "setpoint" })).toContainText("degreeCelsius");
+    await expect(climate.getByRole("group", { name: "setpoint" })).toContainText("°C");
     await expect(property(page, "tags").getByRole("button", { name: "Set tags" })).toBeVisible();
     await takeScreenshot(page, "inspector");
 
@@ -331,7 +331,7 @@ test.describe("a twin", () => {
       await send(service, "POST", path, { reading }, { "Telemetry-Source-Time": time });
     }
     const climate = inspector(page).getByRole("figure", { name: "Telemetry climate.reading" });
-    await expect(climate).toContainText("22.25 degreeCelsius");
+    await expect(climate).toContainText("22.25 °C");
     await expect(climate.locator("canvas")).toBeVisible();
     await takeScreenshot(page, "telemetry");
   });

@@ -47,7 +47,7 @@ test("models stand below what they extend, with the twins there are", async ({ p
   await expect(shown.getByText(ROOM, { exact: true })).toBeVisible();
   const area = shown.getByRole("row", { name: /^area/ });
   await expect(area).toContainText("double");
-  await expect(area).toContainText("squareMetre");
+  await expect(area).toContainText("m²");
   await expect(area.getByRole("link", { name: "Space" })).toBeVisible();
   await takeScreenshot(page, "models");
   await shown.getByRole("tab", { name: "JSON" }).click();

@@ -278,7 +278,7 @@ test("labels, properties and functions are completed", async ({ page, demo }) =>
   await page.getByRole("option", { name: /^MeetingRoom/ }).click();
   await page.keyboard.type(") RETURN r.ar");
   const area = page.getByRole("option", { name: /^area/ });
-  await expect(area).toContainText("squareMetre");
+  await expect(area).toContainText("m²");
   await takeScreenshot(page, "query-completion");
   await area.click();
   await page.keyboard.type(", toUp");

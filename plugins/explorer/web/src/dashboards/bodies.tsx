@@ -14,6 +14,7 @@ import { Failure } from "../app/Failure";
 import { renderSelected } from "../app/selectionAddress";
 import { showText } from "../app/showText";
 import { Waiting } from "../app/Waiting";
+import { symbolOf } from "../models/units";
 import { useModels } from "../models/useModels";
 import { columnsOf, valueAt } from "../results/columns";
 import { isTwin } from "../results/documents";
@@ -96,7 +97,9 @@ function NumberBody({ tile, isShown }: BodyProps<NumberTile>) {
           <div className="tile-number" data-tone={tone}>
             <p className="tile-value">
               {showNumber(value, tile.decimals)}
-              {tile.unit !== "" && <span className="tile-unit"> {showText(tile.unit)}</span>}
+              {tile.unit !== "" && (
+                <span className="tile-unit"> {showText(symbolOf(tile.unit))}</span>
+              )}
             </p>
             {tone !== null && tone !== "good" && (
               <span className="tile-tone">{TONE_NAMES[tone]}</span>
@@ -176,7 +179,9 @@ function BarsBody({ tile, isShown }: BodyProps<BarsTile>) {
                   </span>
                   <span className="tile-bar-value">
                     {showNumber(value, 2)}
-                    {tile.unit !== "" && <span className="muted"> {showText(tile.unit)}</span>}
+                    {tile.unit !== "" && (
+                      <span className="muted"> {showText(symbolOf(tile.unit))}</span>
+                    )}
                   </span>
                 </li>
               ))}

@@ -65,7 +65,7 @@ describe("an index of models", () => {
     ]);
     expect(index.content("dtmi:x:Office;1", "area")).toMatchObject({
       kind: "Property",
-      unit: "squareMetre",
+      unit: "m²",
       semanticType: ["Area"],
     });
     expect(index.content("dtmi:x:Office;1", "seats")?.description).toBe("How many sit here.");

@@ -1,4 +1,5 @@
 import type { Json, JsonObject, ModelEntry } from "../api/types";
+import { symbolOf } from "./units";
 
 export type ContentKind = "Property" | "Telemetry" | "Command" | "Component" | "Relationship";
 
@@ -11,6 +12,7 @@ export interface ContentInfo {
   comment?: string;
   /** The schema as written; a reference to one of the interface's own `schemas` is resolved. */
   schema?: Json;
+  /** As it stands behind a number, such as `°C`. */
   unit?: string;
   /** Semantic types such as `Temperature`, beside the kind. */
   semanticType?: string[];
@@ -109,7 +111,8 @@ function readContent(
   if (description) content.description = description;
   if (typeof value["comment"] === "string") content.comment = value["comment"];
   if (value["schema"] !== undefined) content.schema = resolve(value["schema"], schemas);
-  if (typeof value["unit"] === "string") content.unit = nameOf(value["unit"]);
+  const unit = typeof value["unit"] === "string" ? symbolOf(nameOf(value["unit"])) : "";
+  if (unit !== "") content.unit = unit;
   const semantic = types.filter((one) => one !== kind);
   if (semantic.length > 0) content.semanticType = semantic.map(nameOf);
   if (typeof value["writable"] === "boolean") content.writable = value["writable"];

@@ -19,6 +19,7 @@ export function SparkOf({ path }: { path: string }) {
       twin={sparks.twin}
       path={one.path}
       values={one.values}
+      unit={sparks.units.get(one.path) ?? ""}
       span={sparks.span}
       isNamed={one.path !== path}
     />
@@ -29,19 +30,20 @@ interface Props {
   twin: string;
   path: string;
   values: Values;
+  unit: string;
   span: string;
   /** Whether its name has to be said, as it stands beside others. */
   isNamed: boolean;
 }
 
-export function Spark({ twin, path, values, span, isNamed }: Props) {
+export function Spark({ twin, path, values, unit, span, isNamed }: Props) {
   const show = useShowChart();
   const add = useAddToChart();
   const { lowest, highest } = summarize(values);
   const name = path.replaceAll("/", ".");
   // Averages have many digits that nobody reads.
   const write = (value: number | null): string => writeNumber(Number((value ?? 0).toPrecision(4)));
-  const bounds = `${write(lowest)} to ${write(highest)}`;
+  const bounds = `${write(lowest)} to ${write(highest)} ${showText(unit)}`.trimEnd();
   return (
     <Group aria-label={`${name} over time`} className="spark">
       <TooltipTrigger delay={400}>

@@ -5,7 +5,7 @@ import type { Twin } from "../api/types";
 import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
 import { useChart } from "./chartStore";
-import { listPaths } from "./contents";
+import { contentAt, listPaths } from "./contents";
 import { readSparks } from "./read";
 import { EMPTY_CHART, spanOf } from "./request";
 import { useReadAnew } from "./useSeries";
@@ -17,6 +17,8 @@ interface Sparks {
   span: string;
   /** By path; those alone that changed. */
   values: ReadonlyMap<string, Values>;
+  /** By path, of those that have one. */
+  units: ReadonlyMap<string, string>;
 }
 
 const SparksContext = createContext<Sparks | null>(null);
@@ -32,6 +34,7 @@ export function SparksOf({ twin, children }: { twin: Twin; children: ReactNode }
   const range = useChart((state) => state.request.range);
   const span = range.kind === "last" ? range.span : "24h";
   const id = twin.$dtId;
+  const model = twin.$metadata.$model;
   const written = listPaths(twin, index).join("\n");
   const { data = NONE } = useQuery({
     queryKey: ["series", graphId, id, "sparks", span, written],
@@ -46,8 +49,12 @@ export function SparksOf({ twin, children }: { twin: Twin; children: ReactNode }
   useReadAnew([id], true, PAUSE);
   const sparks = useMemo(() => {
     const moving = [...data].filter(([, values]) => !isConstant(values));
-    return { twin: id, span, values: new Map(moving) };
-  }, [id, span, data]);
+    const units = moving.flatMap(([path]): [string, string][] => {
+      const unit = contentAt(model, path, index)?.unit;
+      return unit === undefined ? [] : [[path, unit]];
+    });
+    return { twin: id, span, values: new Map(moving), units: new Map(units) };
+  }, [id, span, data, model, index]);
   return <SparksContext value={sparks}>{children}</SparksContext>;
 }
 
