@@ -76,6 +76,7 @@ for (const [theme, width] of [
       page,
       changing,
     }) => {
+      test.slow(); // it goes through charts, axe and two files
       const problems = watchConsole(page);
       await open(page, changing, `~own/query?twin=${WARM}`);
       const row = property(page, "temperature");
@@ -180,6 +181,7 @@ test("the picture is shown as of a moment, which changes nothing and leads back 
   page,
   changing,
 }) => {
+  test.slow(); // it loads the page four times
   await page.setViewportSize({ width: 1440, height: 900 });
   const problems = watchConsole(page);
   const before = Date.now();

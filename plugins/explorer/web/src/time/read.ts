@@ -136,8 +136,10 @@ const MOST_SPARKS = 40;
 /** About so many steps make a line of a few pixels. */
 const SPARK_STEPS = 48;
 
-/** A line of fewer steps is read again of the time alone since which there are values. */
+/** A line of fewer steps is read again of the time alone since which there are values, */
 const FEWEST_STEPS = 5;
+/** at most so often: from a day that is to seconds. */
+const MOST_LOOKS = 4;
 
 interface Span {
   from: number;
@@ -146,7 +148,7 @@ interface Span {
 
 /**
  * The averages of many series of a twin over steps of time, by their paths; those without values
- * are left out. PERF: one query, however many there are, or two where they began lately.
+ * are left out. PERF: one query, however many there are, and some more where they began lately.
  */
 export async function readSparks(
   graph: GraphClient,
@@ -155,14 +157,19 @@ export async function readSparks(
   span: Span,
   signal?: AbortSignal,
 ): Promise<Map<string, Values>> {
-  const found = await askSparks(graph, twin, paths.slice(0, MOST_SPARKS), span, signal);
-  const young = [...found].filter(([, { times }]) => times.length < FEWEST_STEPS);
-  if (young.length === 0) return found;
-  const from = Math.min(...young.map(([, { times }]) => (times[0] ?? 0) * 1000));
-  if (from <= span.from || from >= span.to) return found;
-  const names = young.map(([path]) => path);
-  const closer = await askSparks(graph, twin, names, { from, to: span.to }, signal);
-  return new Map([...found, ...closer]);
+  const found = new Map<string, Values>();
+  let names: readonly string[] = paths.slice(0, MOST_SPARKS);
+  let { from } = span;
+  for (let look = 1; look <= MOST_LOOKS && names.length > 0; look++) {
+    const closer = await askSparks(graph, twin, names, { from, to: span.to }, signal);
+    for (const [path, values] of closer) found.set(path, values);
+    const young = [...closer].filter(([, { times }]) => times.length < FEWEST_STEPS);
+    names = young.map(([path]) => path);
+    const next = Math.min(...young.map(([, { times }]) => (times[0] ?? 0) * 1000));
+    if (next <= from || next >= span.to) break;
+    from = next;
+  }
+  return found;
 }
 
 async function askSparks(
