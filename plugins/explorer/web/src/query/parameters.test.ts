@@ -16,6 +16,14 @@ test("the names that a text uses are found outside of strings, comments and memb
   expect(usedParameters("SELECT * FROM DIGITALTWINS T WHERE T.$dtId = 'a'")).toEqual([]);
 });
 
+test("the key of a map is none, its value may be one", () => {
+  const text = "MATCH (l {$dtId: 'b1-l0', name : $name, $etag: $x})-[r {$relationshipId :$y}]->()";
+  expect(usedParameters(text)).toEqual(["name", "x", "y"]);
+  expect(usedParameters("MATCH (n $properties) RETURN n {.name, $dtId: n.$dtId, a: [$z]}")).toEqual(
+    ["properties", "z"],
+  );
+});
+
 test("missing ones are added beside those that are there", () => {
   expect(JSON.parse(withMissing({ a: 1 }, ["b"]))).toEqual({ a: 1, b: null });
 });

@@ -94,10 +94,14 @@ export function scan(
     return { kind, to };
   }
   const [kind = "invalid"] = Object.entries(groups).find(([, value]) => value !== undefined) ?? [];
-  // A member such as `t.$dtId` looks like a parameter.
-  const member = kind === "parameter" && state.before === ".";
+  // A member such as `t.$dtId` and the key of a map such as `{$dtId: 'a'}` look like parameters.
+  const key = kind === "parameter" && isKey(state) && /^\s*:/.test(line.slice(to, to + 20));
+  const member = kind === "parameter" && (state.before === "." || key);
   if (kind === "symbol") pass(text, state);
-  else if (kind !== "blank" && kind !== "comment") state.before = text;
+  else if (kind !== "blank" && kind !== "comment") {
+    state.before = text;
+    state.key = key;
+  }
   return { kind: member ? "property" : (kind as TokenKind), to };
 }
 
