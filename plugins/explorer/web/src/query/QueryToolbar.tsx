@@ -49,8 +49,13 @@ export function QueryToolbar({ onRun, onExplain, onProfile, samples }: Props) {
             <kbd className="query-key">{MODIFIER} ↵</kbd>
           </Button>
         )}
-        <Button className="button" onPress={onExplain} isDisabled={empty || busy}>
-          <ListTree size={14} aria-hidden /> Explain
+        <Button
+          className="button"
+          aria-label="Explain"
+          onPress={onExplain}
+          isDisabled={empty || busy}
+        >
+          <ListTree size={14} aria-hidden /> <span className="query-wide">Explain</span>
         </Button>
         {!narrow && (
           <Button className="button" onPress={onProfile} isDisabled={empty || busy || !reads}>
