@@ -72,21 +72,23 @@ test("a property of several twins is set at once, refused as a whole, and undone
   await takeScreenshot(page, "bulk-edit");
   await page.emulateMedia({ colorScheme: "dark" });
   await takeScreenshot(page, "bulk-edit-dark");
-  // Somebody else is faster at one of them: nothing is set, and it is said which.
-  const second = await steps.getByRole("listitem").nth(1).textContent();
-  const id = /\((b1-[\w-]+)\)/.exec(second ?? "")?.[1] ?? "";
-  const answer = await fetch(`${demo.url}/digitaltwins/${id}`, {
-    method: "PATCH",
-    headers: { "Content-Type": "application/json-patch+json" },
-    body: JSON.stringify([{ op: "add", path: "/desks", value: 31 }]),
-  });
-  expect(answer.status).toBe(204);
+  // Somebody else is faster at two of them: nothing is set, and it is said which.
+  for (const at of [1, 2]) {
+    const step = await steps.getByRole("listitem").nth(at).textContent();
+    const id = /\((b1-[\w-]+)\)/.exec(step ?? "")?.[1] ?? "";
+    const answer = await fetch(`${demo.url}/digitaltwins/${id}`, {
+      method: "PATCH",
+      headers: { "Content-Type": "application/json-patch+json" },
+      body: JSON.stringify([{ op: "add", path: "/desks", value: 31 }]),
+    });
+    expect(answer.status).toBe(204);
+  }
   const submit = form.getByRole("button", { name: /^Set it of \d+ twins/ });
   const many = Number(/\d+/.exec((await submit.textContent()) ?? "")?.[0]);
   await submit.click();
-  await expect(form.getByText("was changed meanwhile: it is shown as it is now")).toBeVisible();
+  await expect(form.getByText("was changed meanwhile: it is shown as it is now")).toHaveCount(2);
   expect(await countDesks(demo, 77)).toBe(0);
-  await expect(steps.getByText("31 → 77")).toBeVisible();
+  await expect(steps.getByText("31 → 77")).toHaveCount(2);
   await submit.click();
   await expect(form).toHaveCount(0);
   expect(await countDesks(demo, 77)).toBe(many);

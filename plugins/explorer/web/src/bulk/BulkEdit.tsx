@@ -21,6 +21,7 @@ import { Choice, TextChoice } from "../picture/StyleOf";
 import { useSession } from "../session/session";
 import "./bulk.css";
 import {
+  findChanged,
   listBulkProperties,
   MOST_AT_ONCE,
   planBulk,
@@ -85,10 +86,13 @@ export default function BulkEdit({ ids, onClose }: { ids: readonly string[]; onC
     void queryClient.invalidateQueries({ queryKey: ["twin", graphId] });
     useNotices.getState().say(`${done} ${changing.length === 1 ? "is" : "are"} set.`, undo);
   };
-  const onError = (refused: unknown): void => {
+  const onError = async (refused: unknown): Promise<void> => {
     setFailed(readFailures(refused, changing));
-    // What was shown is not what there is any more.
-    if (refused instanceof ApiError && refused.isConflict) void refetch();
+    if (!(refused instanceof ApiError) || !refused.isConflict) return;
+    // The service names the first; what was shown is not what there is any more of others, too.
+    const { data: newest } = await refetch();
+    if (newest !== undefined)
+      setFailed(new Map(findChanged(changing, newest).map((id) => [id, CHANGED])));
   };
   return (
     <FormFrame
@@ -97,7 +101,7 @@ export default function BulkEdit({ ids, onClose }: { ids: readonly string[]; onC
       isWritten={text !== "" || removes}
       isReady={changing.length > 0 && changing.length <= MOST_AT_ONCE}
       onSubmit={write}
-      onError={onError}
+      onError={(refused) => void onError(refused)}
       onClose={onClose}
     >
       {error !== null && (
@@ -238,12 +242,13 @@ function tellPlan(steps: readonly Step[], changing: number, found: number, asked
   );
 }
 
+const CHANGED = "was changed meanwhile: it is shown as it is now";
+
 /** What the service says of single twins: the operation that it refused is the one it names. */
 function readFailures(error: unknown, sent: readonly Step[]): ReadonlyMap<string, string> {
   if (!(error instanceof ApiError)) return new Map();
   const named = /^Operation (\d+) \(/.exec(error.message)?.[1];
   const step = named === undefined ? undefined : sent[Number(named)];
   if (step === undefined) return new Map();
-  const told = error.isConflict ? "was changed meanwhile: it is shown as it is now" : error.message;
-  return new Map([[step.twin.$dtId, told]]);
+  return new Map([[step.twin.$dtId, error.isConflict ? CHANGED : error.message]]);
 }

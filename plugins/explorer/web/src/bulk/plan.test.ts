@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 
 import type { JsonObject, ModelEntry, Twin } from "../api/types";
 import { ModelIndex } from "../models/index";
-import { listBulkProperties, planBulk, renderBulk, undoBulk, type BulkProperty } from "./plan";
+import {
+  findChanged,
+  listBulkProperties,
+  planBulk,
+  renderBulk,
+  undoBulk,
+  type BulkProperty,
+} from "./plan";
 
 function model(name: string, contents: JsonObject[]): ModelEntry {
   const id = `dtmi:x:${name};1`;
@@ -128,4 +135,16 @@ describe("setting a property of many", () => {
       "Nothing was undone: area of a, c has",
     );
   });
+});
+
+test("all that changed since they were sent are found, not the first alone", () => {
+  const steps = planBulk(
+    ["r1", "r2", "r3", "r4"].map((id) => twin(id, "Room")),
+    property("area"),
+    5,
+  );
+  const newest = [twin("r1", "Room"), twin("r2", "Room"), twin("r4", "Room"), twin("x", "Room")];
+  const changed = newest.map((one) => (one.$dtId === "r1" ? one : { ...one, $etag: "new" }));
+  // r3 is gone.
+  expect(findChanged(steps, changed)).toEqual(["r2", "r4"]);
 });

@@ -96,6 +96,14 @@ export function renderBulk(steps: readonly Step[]): JsonObject[] {
     }));
 }
 
+/** The ids of twins that are no longer as they were sent; those that are gone are not among them. */
+export function findChanged(sent: readonly Step[], newest: readonly Twin[]): string[] {
+  const etags = new Map(sent.map(({ twin }) => [twin.$dtId, twin.$etag]));
+  return newest
+    .filter(({ $dtId, $etag }) => etags.has($dtId) && etags.get($dtId) !== $etag)
+    .map((one) => one.$dtId);
+}
+
 /**
  * The operations that take it back, on the twins as they are now. Throws where one of them has
  * another value since, which would be lost: then none is taken back.
