@@ -57,7 +57,10 @@ export function FormFrame(props: Props) {
         <Dialog>
           <Heading slot="title">{showText(props.title)}</Heading>
           <Form className="inspector-form" onSubmit={submit}>
-            {props.children}
+            {/* What was refused is not what is written since. */}
+            <div className="inspector-form-content" onInput={() => setError(null)}>
+              {props.children}
+            </div>
             {error !== null && <Failure title={titleOf(error)} error={error} />}
             <div className="modal-actions">
               <Button

@@ -3,8 +3,8 @@ import { useMemo, useRef, useState } from "react";
 import type { JsonObject } from "../api/types";
 import type { ContentInfo, ModelIndex } from "../models/index";
 import { carryOver } from "./components";
-import { isWithin, writeAt } from "./document";
-import type { Editing, Unread } from "./editing";
+import { isWithin, touches, writeAt } from "./document";
+import type { Editing, Finding, Unread } from "./editing";
 import { readFindings } from "./useSave";
 import { useUnread } from "./useUnread";
 
@@ -14,23 +14,28 @@ const NOTHING: JsonObject = {};
 export function useForm(first: JsonObject = NOTHING) {
   const [value, setValue] = useState(first);
   const [isWritten, setWritten] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const [findings, setFindings] = useState<readonly Finding[]>([]);
   const [texts, setTexts] = useState<ReadonlyMap<string, Unread>>(new Map());
   const { unread, setUnread } = useUnread();
-  const editing: Editing = useMemo(
-    () => ({
+  const editing: Editing = useMemo(() => {
+    // What was wrong with a place says nothing of what is written there since.
+    const forgetFindings = (pointer: string): void =>
+      setFindings((before) => before.filter(({ target }) => !touches(target, pointer)));
+    return {
       value,
       stored: value,
       readOnly: false,
-      findings: readFindings(error),
+      findings,
       lit: undefined,
       texts,
       set: (pointer, one) => {
         setWritten(true);
+        forgetFindings(pointer);
         setValue((before) => writeAt(before, pointer, one));
       },
       setText: (pointer, text) => {
         setWritten(true);
+        forgetFindings(pointer);
         setTexts((before) => {
           const after = new Map(before);
           if (text === null) after.delete(pointer);
@@ -41,9 +46,8 @@ export function useForm(first: JsonObject = NOTHING) {
       forgetTexts: (pointer) =>
         setTexts((before) => new Map([...before].filter(([one]) => !isWithin(one, pointer)))),
       setUnread,
-    }),
-    [value, error, texts, setUnread],
-  );
+    };
+  }, [value, findings, texts, setUnread]);
   // What the contents of now have no place for; it is there again with those that have one.
   const shelf = useRef<JsonObject>({});
   const begin = (next: JsonObject): void => {
@@ -59,5 +63,6 @@ export function useForm(first: JsonObject = NOTHING) {
     );
     begin({ ...empty, ...carried });
   };
+  const setError = (error: unknown): void => setFindings(readFindings(error));
   return { value, editing, isWritten, change, isReady: unread + texts.size === 0, begin, setError };
 }
