@@ -72,6 +72,8 @@ test("a graph is imported, its refused lines are listed, and the job outlasts re
     await page.getByRole("tab", { name: "Jobs" }).click();
     await expect(job).toContainText("stored, up to line 20,005", { timeout: 90_000 });
     await expect(job).toContainText("1 model and 19,997 twins stored");
+    // It is said once.
+    await expect(job.getByText("lines were refused")).toHaveCount(1);
     await job.getByRole("button", { name: "3 lines were refused" }).press("Enter");
     await expect(job.getByRole("row")).toHaveCount(4);
     await expect(job.getByRole("row").nth(1)).toContainText(/6\s*Twins\s*t0/);

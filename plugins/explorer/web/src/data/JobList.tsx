@@ -102,10 +102,17 @@ export function ImportCard({ job }: { job: ImportJob }) {
         {tellImported(job)} stored, up to line {job.linesRead.toLocaleString()}
         {rate !== null && `, ${Math.round(rate).toLocaleString()} a second`}.{skipped}
       </p>
-      {job.error !== undefined && <p className="data-error">{showText(job.error.message)}</p>}
+      {job.error !== undefined && !tellsRefused(job) && (
+        <p className="data-error">{showText(job.error.message)}</p>
+      )}
       {job.errorCount > 0 && <RefusedLines job={job} />}
     </article>
   );
+}
+
+/** Whether the error says no more than that lines were refused, which leads to them below. */
+function tellsRefused({ error, errorCount }: ImportJob): boolean {
+  return errorCount > 0 && error?.code === "ValidationFailed";
 }
 
 function ImportActions({ job }: { job: ImportJob }) {
