@@ -88,6 +88,7 @@ for (const theme of ["light", "dark"] as const) {
       page,
       demo,
     }) => {
+      test.slow(); // it looks at six views
       await open(page, demo, "~own/query");
       await writeQuery(page, "MATCH (r:Office)-[x:adjacentTo]->(o) RETURN r, x, 1 AS one LIMIT 1");
       await page.getByRole("button", { name: /^Run/ }).click();
