@@ -205,6 +205,52 @@ test("the picture is saved as an image and as data", async ({ page, demo }) => {
   await expect(page.getByText('`x` has to be a number; it is "far".')).toBeVisible();
 });
 
+interface Spot {
+  id: string;
+  x: number;
+  y: number;
+}
+
+test("each layout places the twins in its own way", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await picture(page, LEVEL);
+  await expect(foot(page)).toHaveText(/^18 twins, 17 relationships/);
+  const layOut = async (name: string): Promise<{ level: Spot; rooms: Spot[] }> => {
+    await settle(page);
+    await page.getByRole("button", { name: /Layout$/ }).click();
+    await page.getByRole("option", { name: new RegExp(`^${name}`) }).click();
+    await settle(page);
+    await page.getByRole("button", { name: "Save", exact: true }).last().click();
+    const coming = page.waitForEvent("download");
+    await page.getByRole("menuitem", { name: "Twins and places (JSON)" }).click();
+    const text = readFileSync(await (await coming).path(), "utf-8");
+    const { nodes } = JSON.parse(text) as { nodes: Spot[] };
+    const level = nodes.find((one) => one.id === "b1-l0");
+    if (level === undefined) throw new Error("The level is not in the file.");
+    return { level, rooms: nodes.filter((one) => one !== level) };
+  };
+  const apart = (one: Spot, other: Spot): number => Math.hypot(one.x - other.x, one.y - other.y);
+  const count = (values: readonly number[]): number =>
+    new Set(values.map((one) => Math.round(one * 100))).size;
+
+  const layers = await layOut("Layers");
+  expect(layers.rooms).toHaveLength(17);
+  expect(layers.rooms.every((room) => room.y < layers.level.y)).toBe(true);
+  const grid = await layOut("Grid");
+  const cells = [grid.level, ...grid.rooms];
+  expect([count(cells.map((one) => one.x)), count(cells.map((one) => one.y))]).toEqual([6, 3]);
+  const circle = await layOut("Circle");
+  const around = [circle.level, ...circle.rooms];
+  const middle = {
+    id: "",
+    x: around.reduce((sum, one) => sum + one.x, 0) / around.length,
+    y: around.reduce((sum, one) => sum + one.y, 0) / around.length,
+  };
+  expect(count(around.map((one) => apart(one, middle)))).toBe(1);
+  const forces = await layOut("Forces");
+  expect(count(forces.rooms.map((room) => room.x))).toBeGreaterThan(6);
+});
+
 test("rows without twins say so", async ({ page, demo }) => {
   await open(page, demo, "own/query");
   await picture(page, "MATCH (r:Room) RETURN r.area AS area LIMIT 3");
