@@ -19,8 +19,9 @@ import click
 
 from twinframe.cli.console import config_option
 from twinframe.cli.token import request_token
+from twinframe.control.tenants.catalogue import DATA_PERMISSIONS
 from twinframe.errors import ConfigurationError
-from twinframe.hooks.installation import load_installation
+from twinframe.hooks.installation import Installation, load_installation
 from twinframe.service.preflight import check_bind, find_url
 from twinframe.settings import ServerSettings, Settings
 from twinframe.tokenserver.addresses import build_addresses
@@ -31,7 +32,7 @@ _START_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _QUIET = {"Logging__Level": "warning", "Logging__Access": "false", "Logging__Audit": "false"}
 _AUDIENCE = "twinframe-demo"
-_PERMISSIONS = ("digitaltwins/*", "models/*", "query/*", "mcp/*", "workspaces/*")
+_PERMISSIONS = tuple(sorted({f"{name.partition('/')[0]}/*" for name in DATA_PERMISSIONS}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +52,24 @@ class Access:
 )
 @config_option
 def demo(config: Path | None, *, once: bool, auth: bool) -> None:
-    """Serve a sample campus, run some queries on it, and keep serving.
+    """Serve a sample campus with a day of values, run some queries on it, and keep serving.
 
     It uses the settings of `serve`. By default it serves at http://127.0.0.1:8080 and stores data
     in ./var.
     """
-    settings = load_installation(config).settings
+    installation = load_installation(config)
+    settings = installation.settings
     url = build_url(settings.server)
     check_bind(settings.server)  # NOTE: or the tour could load its sample into another service
     signal.signal(signal.SIGTERM, _end)
     with ExitStack() as running:
         access = running.enter_context(_issuing(settings, config)) if auth else Access({}, {})
-        service = running.enter_context(_serving("serve", config, access.service))
+        service = running.enter_context(
+            _serving("serve", config, {**_keep_points(installation), **access.service})
+        )
         _wait_until_ready(service, url)
         tour = subprocess.run(  # noqa: S603  (our own module)
-            [sys.executable, "-m", "twinframe.demo", url],
+            [sys.executable, "-m", "twinframe.demo", url, "--past"],
             env={**environ, **access.tour},
             check=False,
         )
@@ -93,6 +97,15 @@ def build_url(server: ServerSettings) -> str:
             "Server__Tls__Key, and set Server__Bind to an address such as 127.0.0.1:8080."
         )
     return url
+
+
+def _keep_points(installation: Installation) -> Mapping[str, str]:
+    """Settings by which telemetry is kept, if that can be and nobody has chosen otherwise."""
+    history = installation.settings.history
+    if history.telemetry or not history.enabled:
+        return {}
+    found = installation.find_point_store(installation.build_store())
+    return {} if found is None else {"History__Telemetry": "all"}
 
 
 # --- access ---------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Loads the sample into a running service and runs the tour: `python -m twinframe.demo URL`.
 
-With TWINFRAME_TOKEN_ENDPOINT in the environment it uses tokens of that server, as the client of
-TWINFRAME_CLIENT_ID and TWINFRAME_CLIENT_SECRET.
+With `--past` behind the URL, an empty graph that keeps a history gets the sample with a day of
+values. With TWINFRAME_TOKEN_ENDPOINT in the environment it uses tokens of that server, as the
+client of TWINFRAME_CLIENT_ID and TWINFRAME_CLIENT_SECRET.
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ from os import environ
 from rich.console import Console
 
 try:
-    from twinframe.demo.tour import ClientCredential, ask_questions, build_client, load_sample
+    from twinframe.demo.loading import Wire, load_past
+    from twinframe.demo.tour import (
+        ClientCredential,
+        ask_questions,
+        build_client,
+        is_empty,
+        load_sample,
+    )
 except ModuleNotFoundError as error:
     sys.exit(
         f"twinframe: the demo uses the vendor's SDK, and {error.name} is not installed. "
         "Install it: pip install 'twinframe[demo]'"
     )
+
+_PAST = "--past"
 
 
 def read_credential() -> ClientCredential | None:
@@ -30,12 +40,14 @@ def read_credential() -> ClientCredential | None:
     )
 
 
-def main(url: str) -> None:
+def main(url: str, *options: str) -> None:
     """Load the missing parts of the sample, then run the tour's queries."""
     console = Console()
-    client = build_client(url, read_credential())
-    load_sample(client, console)
+    credential = read_credential()
+    client = build_client(url, credential)
+    if not (_PAST in options and is_empty(client) and load_past(Wire(url, credential), console)):
+        load_sample(client, console)
     ask_questions(client, console)
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

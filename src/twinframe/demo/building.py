@@ -19,6 +19,15 @@ METRE = (1.51e-5, 8.98e-6)
 GROUNDS = ((-75, 25, 65, 24), (10, 25, 65, 24), (-75, -50, 65, 24), (20, -66, 40, 40))
 """The ground of each building in metres from there: west, south, width, depth."""
 MAKERS = ("Aerotec", "Borealis", "Klimaworks", "Sensora")
+WARM_FROM = 24.0
+"""Degrees above which a room is too warm."""
+FAILED_UNIT, FAILED_SPEED = "b1-l2-ahu", 8.0
+"""The air handling unit whose fan has failed, and the speed that is left."""
+WARM_ROOMS = {
+    f"b1-l2-r{number:02}": celsius
+    for number, celsius in ((2, 25.1), (3, 26.4), (4, 25.8), (6, 24.9), (7, 26.9), (8, 25.3))
+}
+"""The rooms that are too warm for it, the only ones of the North Wing, with their degrees."""
 
 Document = dict[str, object]
 
@@ -158,6 +167,8 @@ def _add_level(
             filterChanged="2026-03-14T08:00:00Z",
         ),
     )  # fmt: skip
+    if unit == FAILED_UNIT:
+        campus.twins[unit] |= {"fanSpeed": FAILED_SPEED, "status": "fault"}
     campus.relate(unit, "locatedIn", level)
     campus.relate(chiller, "feeds", unit, capacityShare=round(1 / LEVELS, 3))
     previous = None
@@ -181,7 +192,7 @@ def _add_room(campus: Building, dice: random.Random, level: str, number: int, un
         },
         "Office": {"desks": dice.randrange(1, 7)},
     }
-    temperature = round(dice.gauss(21.5, 1.6), 1)
+    temperature = _find_temperature(key, round(dice.gauss(21.5, 1.6), 1))
     room = campus.add(
         key, kind, name=f"{kind} {level[-1]}.{number:02}", area=round(dice.uniform(9, 60), 1),
         capacity=dice.randrange(2, 24), occupied=dice.random() < 0.4,
@@ -199,6 +210,15 @@ def _add_room(campus: Building, dice: random.Random, level: str, number: int, un
     campus.relate(terminal, "feeds", room)
     _add_sensors(campus, dice, room, temperature)
     return room
+
+
+def _find_temperature(room: str, usual: float) -> float:
+    """The degrees of a room: in the North Wing, the failed unit alone lets rooms be too warm."""
+    if room in WARM_ROOMS:
+        return WARM_ROOMS[room]
+    if room.startswith("b1-") and usual > WARM_FROM:
+        return round(usual - 2, 1)
+    return usual
 
 
 def _add_sensors(campus: Building, dice: random.Random, room: str, temperature: float) -> None:

@@ -170,6 +170,12 @@ def ask_questions(client: DigitalTwinsClient, console: Console) -> None:
         console.print(table)
 
 
+def is_empty(client: DigitalTwinsClient) -> bool:
+    """Return whether the graph has neither twins nor models."""
+    counted = next(iter(client.query_twins("SELECT COUNT() FROM DIGITALTWINS")))["COUNT"]
+    return not counted and next(iter(client.list_models()), None) is None
+
+
 def _is_loaded(client: DigitalTwinsClient, campus: Building) -> bool:
     twins = next(iter(client.query_twins("SELECT COUNT() FROM DIGITALTWINS")))["COUNT"]
     edges = next(iter(client.query_twins("SELECT COUNT() FROM RELATIONSHIPS")))["COUNT"]
