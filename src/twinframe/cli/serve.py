@@ -51,7 +51,7 @@ _LOG = logging.getLogger(__name__)
 @config_option
 def serve(config: Path | None) -> None:
     """Serve the graph API. SIGHUP reloads the settings; SIGTERM finishes running requests and
-    stops.
+    stops. Closing its terminal stops it, too; `nohup twinframe serve` outlives the terminal.
 
     Exit code 65: the stored data is damaged, and the service does not start. Exit code 1: any other
     error.
