@@ -42,7 +42,9 @@ for (const [theme, width, height] of [
       await expect(attention.getByRole("listitem")).toContainText([
         /\d+ twins of Equipment with status fault/,
       ]);
-      await expect(page.getByRole("region", { name: "Recent changes" })).toContainText("created");
+      await expect(page.getByRole("region", { name: "Recent changes" })).toContainText(
+        / –\w+→ .*created/,
+      );
       await expect(page.getByText(/^Looking/)).toHaveCount(0);
       const overflow = await main.evaluate((one) => one.scrollWidth - one.clientWidth);
       expect(overflow).toBeLessThanOrEqual(0);

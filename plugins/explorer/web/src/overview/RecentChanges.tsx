@@ -44,12 +44,12 @@ export function RecentChanges() {
   return (
     <ul className="overview-changes">
       {data.map((one) => (
-        <li key={`${one.position} ${nameOf(one)}`}>
+        <li key={`${one.position} ${one.of.id}`}>
           <Link
             href={routeOf(graphId, "query", renderSelected("", one.of).slice(1))}
-            aria-label={`${nameOf(one)} ${one.action}`}
+            aria-label={`${one.name} ${one.action}`}
           >
-            {showText(nameOf(one))}
+            {showText(one.name)}
           </Link>{" "}
           <span className="overview-what">{showText(tellWhat(one))}</span>
           {one.time !== null && (
@@ -61,10 +61,6 @@ export function RecentChanges() {
       ))}
     </ul>
   );
-}
-
-function nameOf({ of }: RecentChange): string {
-  return of.id;
 }
 
 function tellWhat({ action, paths, who }: RecentChange): string {

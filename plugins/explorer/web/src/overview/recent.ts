@@ -2,6 +2,8 @@ import { ApiError } from "../api/errors";
 import type { GraphClient } from "../api/graph";
 import type { Json, JsonObject } from "../api/types";
 import type { Selected } from "../app/selection";
+import { readRelationships, readTwins } from "../picture/ask";
+import { edgeKey, labelOf } from "../picture/model";
 
 /** A change of a twin, relationship or model, as the start shows it. */
 export interface RecentChange {
@@ -13,6 +15,8 @@ export interface RecentChange {
   /** The paths of what was changed, where it was an update. */
   paths: string[];
   of: Selected;
+  /** The twin by its name, a relationship by those of its ends; ids where no name is known. */
+  name: string;
 }
 
 /** So many positions before the last one are looked at. */
@@ -42,9 +46,13 @@ export async function readRecent(
     const from = Math.max(0, to - BACK);
     const { value } = await compare(graph, String(from), 2 * BACK, signal);
     const found = value.reverse().flatMap((one) => readSelected(one) ?? []);
-    const read = found.slice(0, MOST).map((of) => readHistory(graph, of, from, signal));
-    return (await Promise.all(read))
-      .flat()
+    const shown = found.slice(0, MOST);
+    const [histories, names] = await Promise.all([
+      Promise.all(shown.map((of) => readHistory(graph, of, from, signal))),
+      readNames(graph, shown, signal),
+    ]);
+    return histories
+      .flatMap((changes, at) => changes.map((one) => ({ ...one, name: names[at] ?? one.of.id })))
       .sort((one, other) => other.position - one.position)
       .slice(0, MOST);
   } catch (error) {
@@ -74,12 +82,46 @@ function readSelected(one: JsonObject): Selected | null {
   return { kind: "relationship", sourceId, id };
 }
 
+/** A twin by its name, a relationship by those of its ends; the id of what is gone. */
+async function readNames(
+  graph: GraphClient,
+  shown: readonly Selected[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const links = shown.filter((one) => one.kind === "relationship");
+  const relationships = await readAllowed(() => readRelationships(graph, links));
+  const ends = relationships.flatMap((one) => [one.$sourceId, one.$targetId]);
+  const ids = [...shown.filter((one) => one.kind === "twin").map(({ id }) => id), ...ends];
+  const twins = await readAllowed(() => readTwins(graph, [...new Set(ids)], signal));
+  const known = new Map(twins.map((twin) => [twin.$dtId, twin]));
+  const byKey = new Map(
+    relationships.map((one) => [edgeKey(one.$sourceId, one.$relationshipId), one]),
+  );
+  const name = (id: string): string => labelOf(id, known.get(id));
+  return shown.map((one) => {
+    if (one.kind !== "relationship") return name(one.id);
+    const found = byKey.get(edgeKey(one.sourceId, one.id));
+    if (found === undefined) return one.id;
+    return `${name(found.$sourceId)} –${found.$relationshipName}→ ${name(found.$targetId)}`;
+  });
+}
+
+/** What is found; nothing for who may not query. */
+async function readAllowed<One>(read: () => Promise<One[]>): Promise<One[]> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return [];
+    throw error;
+  }
+}
+
 async function readHistory(
   graph: GraphClient,
   of: Selected,
   from: number,
   signal: AbortSignal,
-): Promise<RecentChange[]> {
+): Promise<Omit<RecentChange, "name">[]> {
   const part = encodeURIComponent;
   const path =
     of.kind === "relationship"
