@@ -1,6 +1,7 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 
+import AxeBuilder from "@axe-core/playwright";
 import { test as base, expect, type Page } from "@playwright/test";
 
 import { AUDIENCE, CLIENT, TestAuthority } from "./authority";
@@ -161,4 +162,15 @@ export async function writeQuery(page: Page, text: string): Promise<void> {
   await page.keyboard.press("ControlOrMeta+a");
   await page.keyboard.insertText(text);
   await page.keyboard.press("Escape"); // closes what is offered to complete it
+}
+
+/** What axe finds that keeps people out, of the page as it is now. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  // React Aria announces a button that waits by its id, and takes the announcement back after seven
+  // seconds, though the button went with its dialog: the page is judged once nothing is announced.
+  await expect(page.locator("[data-live-announcer] [role=img]")).toHaveCount(0);
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations
+    .filter((one) => one.impact === "serious" || one.impact === "critical")
+    .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join("\n")}`);
 }

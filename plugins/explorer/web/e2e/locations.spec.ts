@@ -1,16 +1,8 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
-import { expect, open, test, watchConsole } from "./fixtures";
+import { expect, findBarriers, open, test, watchConsole } from "./fixtures";
 import { inspector } from "./inspecting";
 import { takeScreenshot } from "./screenshots";
-
-async function findBarriers(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => one.impact === "serious" || one.impact === "critical")
-    .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join("\n")}`);
-}
 
 const treeOf = (page: Page) => page.getByRole("treegrid", { name: "Locations" });
 

@@ -1,9 +1,7 @@
 import { join } from "node:path";
 
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
-
-import { expect, open, startService, test as base, watchConsole } from "./fixtures";
+import { expect, findBarriers, open, startService, test as base, watchConsole } from "./fixtures";
+import { send } from "./inspecting";
 import type { Service } from "./processes";
 import { takeScreenshot } from "./screenshots";
 
@@ -93,15 +91,6 @@ const test = base.extend<object, { mapped: Service }>({
   ],
 });
 
-async function send(service: Service, method: string, path: string, body: object): Promise<void> {
-  const answer = await fetch(`${service.url}${path}`, {
-    method,
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(await answer.text());
-}
-
 test("twins are on the map by what their models say, and follow the graph", async ({
   page,
   mapped,
@@ -147,16 +136,6 @@ const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="70
 <rect width="1200" height="700" fill="#fff"/>
 <g fill="none" stroke="#444" stroke-width="6"><rect x="40" y="40" width="1120" height="620"/>
 <path d="M40 300H1160M40 400H1160M320 40V300M600 40V300M880 40V300M320 400V660M600 400V660M880 400V660"/></g></svg>`;
-
-async function findBarriers(page: Page): Promise<string[]> {
-  // React Aria announces a button that waits by its id, and takes the announcement back after seven
-  // seconds, though the button went with its dialog: the page is judged once nothing is announced.
-  await expect(page.locator("[data-live-announcer] [role=img]")).toHaveCount(0);
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => one.impact === "serious" || one.impact === "critical")
-    .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join("\n")}`);
-}
 
 interface Kept {
   etag: string;
@@ -223,6 +202,16 @@ test("a floor plan is made of a picture, drawn by mouse and keyboard, and colour
   const point = page.locator(".plan-shape circle");
   expect(Number(await point.getAttribute("cx"))).toBeCloseTo(45 + 2 * 280 + 265 + 12, 0);
   expect(Number(await point.getAttribute("cy"))).toBeCloseTo(295 + 60, 0);
+  // A button finishes an area, and goes on to the next room, as all else that is drawn does.
+  await page
+    .getByRole("radio", { name: "Area" })
+    .or(page.getByRole("button", { name: "Area" }))
+    .first()
+    .click();
+  for (const [x, y] of [[330, 410], [590, 410], [590, 640]] as const) await click(x, y); // prettier-ignore
+  await page.getByRole("button", { name: "Finish the area" }).click();
+  await expect(page.locator(".plan-shape")).toHaveCount(5);
+  await expect(left.locator("[aria-selected=true]")).toHaveAttribute("data-key", ids[5] ?? "");
   expect(await findBarriers(page)).toEqual([]);
   // Somebody else saves meanwhile: both are kept.
   const id = "north-wing-level-0";
@@ -241,7 +230,7 @@ test("a floor plan is made of a picture, drawn by mouse and keyboard, and colour
   await conflict.getByRole("button", { name: "Save mine on top" }).click();
   await expect(page.getByRole("button", { name: "Draw twins" })).toBeVisible();
   expect(Object.keys((await readKept(mapped, id)).content.shapes).sort()).toEqual(
-    [...ids.slice(0, 4), "b1-l0-ahu"].sort(),
+    [...ids.slice(0, 5), "b1-l0-ahu"].sort(),
   );
   // Values give colours, as in pictures, and follow the graph.
   await page.getByRole("button", { name: "Colours" }).click();
@@ -275,7 +264,7 @@ test("a floor plan is made of a picture, drawn by mouse and keyboard, and colour
   await page.setViewportSize({ width: 390, height: 800 });
   await page.reload();
   await page.keyboard.press("Escape");
-  await expect(page.locator(".plan-shape")).toHaveCount(5);
+  await expect(page.locator(".plan-shape")).toHaveCount(6);
   expect(await page.title()).not.toBe("run");
   // A scan is encoded anew.
   await page.getByRole("button", { name: "New floor plan" }).click();
@@ -287,7 +276,7 @@ test("a floor plan is made of a picture, drawn by mouse and keyboard, and colour
   expect((await readKept(mapped, "scan")).content.image).toMatch(/^data:image\/webp;base64,/);
   await page.getByRole("button", { name: "Delete the floor plan" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await expect(page.locator(".plan-shape")).toHaveCount(5);
+  await expect(page.locator(".plan-shape")).toHaveCount(6);
   // The conflict is an answer of 412, which browsers log.
   expect(problems.filter((one) => !one.includes("412"))).toEqual([]);
 });

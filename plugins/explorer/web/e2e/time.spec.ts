@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
-import { expect, open, startService, test as base, watchConsole } from "./fixtures";
+import { expect, findBarriers, open, startService, test as base, watchConsole } from "./fixtures";
 import { inspector, property, send } from "./inspecting";
 import type { Service } from "./processes";
 import { takeScreenshot } from "./screenshots";
@@ -53,13 +52,6 @@ async function sendPeople(service: Service): Promise<void> {
     body: lines.join("\n"),
   });
   expect(await answer.json()).toMatchObject({ pointCount: 96, hasFailures: false });
-}
-
-async function findBarriers(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => one.impact === "serious" || one.impact === "critical")
-    .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join("\n")}`);
 }
 
 const chartOf = (page: Page) => page.getByRole("region", { name: "Chart of values over time" });

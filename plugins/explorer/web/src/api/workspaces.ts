@@ -13,6 +13,9 @@ export const KINDS = {
   style: { name: "a style", version: 1 },
   dashboard: { name: "a dashboard", version: 1 },
   plan: { name: "a floor plan", version: 1 },
+  scene: { name: "a 3D scene", version: 1 },
+  /** A part of the shapes of a scene, which are too long for one workspace. */
+  "scene-piece": { name: "a piece of a 3D scene", version: 1 },
 } as const;
 
 export type Kind = keyof typeof KINDS;

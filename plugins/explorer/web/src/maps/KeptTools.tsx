@@ -14,10 +14,12 @@ interface Props {
   /** What one of them is called, such as «floor plan». */
   thing: string;
   onNew(): void;
+  /** Takes away what else was kept for one that is deleted. */
+  onDeleted?(): Promise<void>;
 }
 
 /** Which of what is kept is shown, a new one, and the end of this one. */
-export function KeptTools({ kept, thing, onNew }: Props) {
+export function KeptTools({ kept, thing, onNew, onDeleted }: Props) {
   const [deleting, setDeleting] = useState<Workspace | null>(null);
   const { heads, current, currentId } = kept;
   const label = `${thing[0]?.toUpperCase() ?? ""}${thing.slice(1)}`;
@@ -59,6 +61,7 @@ export function KeptTools({ kept, thing, onNew }: Props) {
               kept.refresh();
               throw refused;
             }
+            await onDeleted?.();
             kept.choose("");
             kept.refresh(null);
             useNotices.getState().say(`The ${thing} ${deleting.name} is deleted.`);

@@ -7,13 +7,14 @@ import { Waiting } from "../app/Waiting";
 import { useSession } from "../session/session";
 import "./maps.css";
 
-// PERF: a map and a plan are drawn by libraries of their own, got when they are shown.
+// PERF: a map, a plan and a scene are drawn by libraries of their own, got when they are shown.
 const WAYS = [
   { id: "map", name: "Map", Shown: latePart(() => import("./geo/GeoView")) },
   { id: "plans", name: "Floor plans", Shown: latePart(() => import("./plans/PlansView")) },
+  { id: "scenes", name: "3D scenes", Shown: latePart(() => import("./scenes/ScenesView")) },
 ] as const;
 
-/** Where twins are: on a map and on floor plans. */
+/** Where twins are: on a map, on floor plans and in 3D scenes. */
 export default function MapsView() {
   const { may } = useSession();
   const [parameters, setParameters] = useParameters();

@@ -42,9 +42,16 @@ export function TwinList({ label, twins, describe }: Props) {
   }, [all, text]);
   const current = selected?.kind === "twin" ? selected.id : null;
   useEffect(() => {
-    if (current === null) return;
-    const row = list.current?.querySelector(`[data-key="${CSS.escape(current)}"]`);
-    row?.scrollIntoView({ block: "nearest" });
+    const at = shown.findIndex((one) => one.id === current);
+    const box = list.current;
+    if (at < 0 || box === null) return;
+    // NOTE: a row that is out of view is none of the document, so its place is counted.
+    const top = at * LAYOUT.rowHeight;
+    const isSeen =
+      top >= box.scrollTop && top + LAYOUT.rowHeight <= box.scrollTop + box.clientHeight;
+    if (!isSeen) box.scrollTop = top - box.clientHeight / 2;
+    // What is selected comes into view once, not whenever something is listed anew.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [current]);
   return (
     <section className="maps-list" aria-label={label}>

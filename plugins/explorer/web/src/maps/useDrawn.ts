@@ -14,6 +14,8 @@ export interface DrawnTwin {
   /** What its model is called; empty where the twin is gone. */
   model: string;
   color: string;
+  /** The colour of its model, which it has where no rule gives another one. */
+  modelColor: string;
   /** Whether there is no such twin (any more). */
   isGone: boolean;
 }
@@ -35,6 +37,7 @@ export function useDrawn(
             id,
             label: showText(label),
             color,
+            modelColor: index.color(model),
             model: model === "" ? "" : showText(index.label(model)),
             isGone: twin === null && isSettled,
           };

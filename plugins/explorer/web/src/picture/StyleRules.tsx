@@ -28,7 +28,7 @@ export function StyleRules({ contents, index }: Props) {
       <ul aria-label="Colours by value">
         {rules.map((rule, at) => (
           <li key={`${at} ${describeRule(rule, label)}`} className="picture-rule">
-            <Mark rule={rule} />
+            <RuleMark rule={rule} />
             <span className="picture-tick-name">{describeRule(rule, label)}</span>
             {at > 0 && (
               <Button
@@ -70,7 +70,8 @@ export function StyleRules({ contents, index }: Props) {
   );
 }
 
-function Mark({ rule }: { rule: Rule }) {
+/** The colours of a rule. */
+export function RuleMark({ rule }: { rule: Rule }) {
   const background =
     rule.kind === "value" ? rule.color : `linear-gradient(to right, ${rule.low}, ${rule.high})`;
   return <span className="picture-rule-mark" style={{ background }} />;

@@ -50,10 +50,12 @@ interface Props {
   left: ReturnType<typeof useLeft>;
   /** The twin that is selected, if it is on the plan. */
   selected: string | null;
+  /** A twin is drawn: the next one comes. */
+  onDrawn(): void;
 }
 
 /** What is drawn next, with which tool, and the way to save it. */
-export function DrawSide({ draft, plan, left, selected }: Props) {
+export function DrawSide({ draft, plan, left, selected, onDrawn }: Props) {
   const { index } = useModels();
   const { subject, tool } = draft;
   const choose = (id: string): void => {
@@ -132,7 +134,12 @@ export function DrawSide({ draft, plan, left, selected }: Props) {
             : HINTS[tool]}
       </p>
       {tool === "area" && draft.corners.length > 2 && (
-        <Button className="button button-small" onPress={() => draft.finish()}>
+        <Button
+          className="button button-small"
+          onPress={() => {
+            if (draft.finish()) onDrawn();
+          }}
+        >
           Finish the area
         </Button>
       )}

@@ -1,7 +1,7 @@
 import { memo } from "react";
 
 import type { DrawnTwin } from "../useDrawn";
-import { boxOf, middleOf, type Shape, type Shapes } from "./plan";
+import { boxOf, clamp, middleOf, type Shape, type Shapes } from "./plan";
 
 interface Props {
   shapes: Shapes;
@@ -10,6 +10,8 @@ interface Props {
   lit: ReadonlySet<string>;
   /** How long a pixel of the screen is on the plan. */
   pixel: number;
+  /** How wide the plan is: captions do not go beyond it. */
+  width: number;
 }
 
 const TEXT = 12;
@@ -35,14 +37,17 @@ function OneShape({
   selected,
   lit,
   pixel,
+  width,
 }: Props & { twin: DrawnTwin; shape: Shape }) {
   const isSelected = selected === twin.id;
   const state = lit.has(twin.id) ? "lit" : isSelected ? "selected" : undefined;
-  const width = (state === undefined ? 1.5 : 3.5) * pixel;
-  const paint = { fill: twin.color, stroke: twin.color, strokeWidth: width };
+  const stroke = (state === undefined ? 1.5 : 3.5) * pixel;
+  const paint = { fill: twin.color, stroke: twin.color, strokeWidth: stroke };
   const [x, y] = middleOf(shape);
   const isPoint = shape.length === 1;
-  const fits = isPoint || boxOf(shape).width > twin.label.length * TEXT * LETTER * pixel;
+  const length = twin.label.length * TEXT * LETTER * pixel;
+  const fits = isPoint || boxOf(shape).width > length;
+  const middle = clamp(x, Math.min(width, length) / 2, width - Math.min(width, length) / 2);
   return (
     <g
       data-twin={twin.id}
@@ -57,7 +62,7 @@ function OneShape({
       )}
       {(fits || isSelected) && (
         <text
-          x={x}
+          x={middle}
           y={isPoint ? y + 20 * pixel : y + (TEXT / 3) * pixel}
           fontSize={TEXT * pixel}
           strokeWidth={3 * pixel}

@@ -132,6 +132,7 @@ export function PlanStage({ name, plan, drawn, selected, lit, drawing, onSelect 
             selected={selected}
             lit={lit}
             pixel={unit / transform.k}
+            width={width}
           />
           {drawing !== null && (
             <Corners drawing={drawing} cursor={cursor} pixel={unit / transform.k} />

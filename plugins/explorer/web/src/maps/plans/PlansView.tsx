@@ -150,7 +150,7 @@ function Body({ plan, name, draft }: BodyProps) {
   return (
     <div className="maps-body">
       {isDrawing ? (
-        <DrawSide draft={draft} plan={plan} left={left} selected={current} />
+        <DrawSide draft={draft} plan={plan} left={left} selected={current} onDrawn={advance} />
       ) : (
         <TwinList
           label="Twins on the plan"
