@@ -86,7 +86,8 @@ export class ScenePainter {
   private drawn: readonly Drawn[] = [];
   private looks: ReadonlyMap<number, Look> = new Map();
   private triangles = 0;
-  private hasFitted = false;
+  /** Whether all is shown, and nobody has turned or moved it since. */
+  private isWhole = true;
   private pressed: [number, number] | null = null;
   private frame = 0;
   private pointing = 0;
@@ -105,7 +106,10 @@ export class ScenePainter {
     this.scene.add(this.camera, new AmbientLight(0xffffff, LIGHT.around));
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.zoomToCursor = true;
-    this.controls.addEventListener("change", this.ask);
+    this.controls.addEventListener("change", () => {
+      this.isWhole = false;
+      this.ask();
+    });
     canvas.addEventListener("pointerdown", this.press);
     canvas.addEventListener("pointerup", this.release);
     canvas.addEventListener("pointermove", this.point);
@@ -160,7 +164,7 @@ export class ScenePainter {
     for (const root of roots) this.scene.add(root);
     this.scene.updateMatrixWorld(true);
     this.box.copy(boxOf(this.drawn));
-    this.hasFitted = false;
+    this.isWhole = true;
     this.resize();
   }
 
@@ -180,7 +184,8 @@ export class ScenePainter {
             : null;
       material.color.set(look?.color ?? palette.muted);
       material.emissive.set(told ?? "#000000");
-      material.emissiveIntensity = 0.4;
+      // Its edges say it, too, and its colour stays that of its value.
+      material.emissiveIntensity = 0.15;
       if (material.transparent !== isThrough) material.needsUpdate = true;
       material.transparent = isThrough;
       material.depthWrite = !isThrough;
@@ -211,6 +216,7 @@ export class ScenePainter {
     this.camera.updateProjectionMatrix();
     this.controls.target.copy(center);
     this.controls.update();
+    this.isWhole = nodes === undefined;
     this.ask();
   }
 
@@ -279,10 +285,8 @@ export class ScenePainter {
     this.renderer.setSize(clientWidth, clientHeight);
     this.camera.aspect = clientWidth / clientHeight;
     this.camera.updateProjectionMatrix();
-    if (!this.hasFitted && this.drawn.length > 0) {
-      this.hasFitted = true;
-      this.fit();
-    }
+    // The inspector takes room and gives it back.
+    if (this.isWhole) this.fit();
     this.ask();
   }
 
