@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from twinframe.classes import dataclass
 from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import DocumentPath
 from twinframe.dtdl.literals import Literal

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
+
+from twinframe.classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

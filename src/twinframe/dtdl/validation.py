@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from twinframe.classes import dataclass
 from twinframe.dtdl.findings import render_nearest, render_value
 from twinframe.dtdl.interfaces import Interface, Property, Relationship, Telemetry
 from twinframe.dtdl.scalars import Test

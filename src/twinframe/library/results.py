@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, overload
 
+from twinframe.classes import dataclass
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.library.documents import Document
 from twinframe.library.frames import build_frame, build_table

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Final
 
+from twinframe.classes import dataclass
 from twinframe.graph.models.outlines import InterfaceOutline, Outlines, PropertyOutline
 from twinframe.graph.queries.overview import Counts
 from twinframe.model.ids import build_model_name

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
+from twinframe.classes import dataclass
 from twinframe.model.temporal.durations import Duration
 from twinframe.model.temporal.instants import Date, DateTime, LocalDateTime, LocalTime, Time
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from twinframe.classes import dataclass
 from twinframe.query.spans import Span
 
 if TYPE_CHECKING:

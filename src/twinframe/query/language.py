@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.query.adt.builder import build_adt_query
 from twinframe.query.adt.errors import AdtSource

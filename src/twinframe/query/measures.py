@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from twinframe.classes import dataclass
 from twinframe.query.algebra import Operator
 from twinframe.query.traversal import walk_inputs
 

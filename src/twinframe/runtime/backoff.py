@@ -8,7 +8,8 @@ what those libraries would have left to do is the formula below.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+
+from twinframe.classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

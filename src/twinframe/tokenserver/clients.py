@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -18,6 +17,7 @@ from twinframe.access.authentication.credentials_file import (
     build_hash,
     build_secret,
 )
+from twinframe.classes import dataclass
 from twinframe.errors import NotFound
 
 FILE = "clients.sqlite"

@@ -7,11 +7,12 @@ token before the first token is signed with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast, get_args
 
 import orjson
 
+from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 from twinframe.tokenserver.signing_keys import Algorithm, SigningKey, build_signing_key
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
+from twinframe.classes import dataclass
 from twinframe_auth_api.errors import AnswerRefusedError
 
 T = TypeVar("T")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from twinframe.classes import dataclass
 from twinframe.query.algebra import Direction, RelationshipPattern
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
+from twinframe.classes import dataclass
 from twinframe.query.algebra import Direction, Length, RelationshipPattern
 from twinframe.query.engine import CannotRun
 from twinframe_columns.candidates import Candidates

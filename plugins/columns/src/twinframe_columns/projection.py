@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 
+from twinframe.classes import dataclass
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.query.algebra import LabelExpression
 from twinframe.query.engine import CannotRun

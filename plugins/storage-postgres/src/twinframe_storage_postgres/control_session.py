@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import psycopg
 
+from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, StorageError
 from twinframe.storage.control import (
     Comparison,

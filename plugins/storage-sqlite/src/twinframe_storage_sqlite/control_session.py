@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import apsw
 
+from twinframe.classes import dataclass
 from twinframe.errors import StorageError
 from twinframe.storage.control import (
     Comparison,

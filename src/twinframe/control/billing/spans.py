@@ -7,9 +7,10 @@ late for it counts from the first open second.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from twinframe.classes import dataclass
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Interval
 from twinframe.control.records.documents import Table

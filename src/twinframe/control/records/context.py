@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from twinframe.classes import dataclass
 from twinframe.control.records.idempotency import Idempotency
 from twinframe.control.records.runner import ControlRunner
 from twinframe.model.clock import Clock, read_clock

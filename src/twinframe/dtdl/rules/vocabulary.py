@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
+from twinframe.classes import dataclass
 from twinframe.dtdl.metamodel import AdjunctRule, Kind, PropertyRule, Vocabulary
 from twinframe.dtdl.rules.core import CLASSES
 from twinframe.dtdl.rules.quantities import Table

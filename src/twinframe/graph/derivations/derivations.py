@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from twinframe.classes import dataclass
 from twinframe.errors import (
     DerivationInvalid,
     DerivationNotFound,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final
 
 import orjson
 
+from twinframe.classes import dataclass
 from twinframe.graph.documents.derivations import Derivation
 from twinframe.settings.derivations import MOST_DERIVATIONS
 from twinframe.storage.base import GraphSession, GraphTransaction

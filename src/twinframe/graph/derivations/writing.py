@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, cast
 
 import orjson
 
+from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, ValidationFailed
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import jmespath
@@ -15,6 +14,7 @@ import jsonpointer
 from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
 
+from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, TwinframeError
 from twinframe.errors.nearest import render_hint
 from twinframe.model.json import MAX_INTEGER, MIN_INTEGER, check_characters

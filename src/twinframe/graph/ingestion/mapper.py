@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Final
 
+from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, LimitExceeded, TwinframeError
 from twinframe.graph.documents.twins import is_source_time
 from twinframe.graph.ingestion.expressions import Message

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, NamedTuple, cast
 
 import orjson
 
+from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import LoadedModel

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from twinframe.classes import dataclass
 from twinframe.query.algebra import AggregateKind, BinaryOperator, Direction, Length
 from twinframe.query.spans import Span
 

@@ -6,9 +6,10 @@ in the fields that say so (PERF: frozen dataclasses cost three times as much to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from twinframe.classes import dataclass
 from twinframe.query.algebra import (
     AggregateKind,
     BinaryOperator,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from twinframe.classes import dataclass
 
 
 class Kind(enum.Enum):

@@ -7,8 +7,9 @@ that it accepts, else nothing; the evaluator runs the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from twinframe.classes import dataclass
 from twinframe.model.values import Value
 from twinframe.query.algebra import (
     Aggregate,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple, TypeAlias
 
+from twinframe.classes import dataclass
 from twinframe.model.values import Value
 from twinframe.query.engine import QueryEngine
 from twinframe.query.evaluate.limits import Limits

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from twinframe.classes import dataclass
 from twinframe.query import algebra as al
 from twinframe.query.cypher import ast
 from twinframe.query.cypher.builder.expressions import ExpressionBuilder, join_balanced
