@@ -78,7 +78,6 @@ for (const [theme, width] of [
       await expect(property(page, "desks").getByRole("group", { name: /over time$/ })).toHaveCount(
         0,
       );
-      if (width === 1440) await takeScreenshot(page, "time-spark");
       await spark.press("Enter");
       const chart = chartOf(page);
       await expect(chart.getByRole("row", { name: /Office 0\.02/ })).toContainText("25.5");
@@ -108,7 +107,6 @@ for (const [theme, width] of [
         /not (in this span|now)/,
       );
       expect(await findBarriers(page)).toEqual([]);
-      await takeScreenshot(page, width === 1440 ? "time-chart" : "time-chart-dark");
       // What changes now is in the chart.
       await setTemperature(changing, COOL, 23.25 + width / 100_000);
       const now = (23.25 + width / 100_000).toLocaleString("en", { maximumFractionDigits: 4 });

@@ -24,7 +24,16 @@ import { asksForPlan, findKind } from "../query/tokens";
 import { usedParameters } from "../query/parameters";
 import { useCheck } from "../query/useCheck";
 import { useLanguageWords } from "../query/useLanguageWords";
-import { readRequest } from "../time/request";
+import { showText } from "../app/showText";
+import {
+  addSeries,
+  EMPTY_CHART,
+  keyOfSeries,
+  readRequest,
+  renderRequest,
+  type ChartRequest,
+} from "../time/request";
+import { SeriesPicker } from "../time/SeriesPicker";
 import { TileBody } from "./bodies";
 import {
   OPERATORS,
@@ -34,6 +43,7 @@ import {
   TONES,
   type NumberRule,
   type NumberTile,
+  type SeriesTile,
   type Tile,
 } from "./content";
 
@@ -128,22 +138,7 @@ function Fields({ tile, check, refused, onChange }: FieldsProps) {
       </TextField>
     );
   }
-  if (tile.kind === "series") {
-    return (
-      <TextField
-        value={tile.chart}
-        onChange={(text) => onChange({ ...tile, chart: text.slice(text.indexOf("#")).trim() })}
-        isInvalid={tile.chart !== "" && readRequest(tile.chart) === null}
-      >
-        <Label>Address of a chart</Label>
-        <Input placeholder="Copied from the view Chart" />
-        <Text slot="description">
-          Put the series together in the view Chart, and copy the address of that page.
-        </Text>
-        <FieldError>This address names no series, as #series=room-1/temperature does.</FieldError>
-      </TextField>
-    );
-  }
+  if (tile.kind === "series") return <SeriesFields tile={tile} onChange={onChange} />;
   return (
     <>
       <TileQuery
@@ -164,6 +159,50 @@ function Fields({ tile, check, refused, onChange }: FieldsProps) {
       {tile.kind === "number" && (
         <Rules rules={tile.rules} onChange={(rules) => onChange({ ...tile, rules })} />
       )}
+    </>
+  );
+}
+
+/** The series of a chart: added one by one, or all of the address of a chart. */
+function SeriesFields({ tile, onChange }: { tile: SeriesTile; onChange(tile: Tile): void }) {
+  const request = readRequest(tile.chart);
+  const set = (next: ChartRequest): void =>
+    onChange({ ...tile, chart: next.series.length === 0 ? "" : renderRequest(next) });
+  return (
+    <>
+      <SeriesPicker onAdd={(one) => set(addSeries(request ?? EMPTY_CHART, [one]))} />
+      {request !== null && (
+        <ul className="tile-series-list" aria-label="Series">
+          {request.series.map((one) => (
+            <li key={keyOfSeries(one)}>
+              <span>
+                {showText(one.twin)} {showText(one.path.replaceAll("/", "."))}
+              </span>
+              <Button
+                className="button button-quiet button-icon button-small"
+                aria-label={`Remove ${one.twin} ${one.path.replaceAll("/", ".")}`}
+                onPress={() =>
+                  set({ ...request, series: request.series.filter((each) => each !== one) })
+                }
+              >
+                <X size={14} aria-hidden />
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <TextField
+        value={tile.chart}
+        onChange={(text) => onChange({ ...tile, chart: text.slice(text.indexOf("#")).trim() })}
+        isInvalid={tile.chart !== "" && request === null}
+      >
+        <Label>Address of a chart</Label>
+        <Input placeholder="Copied from the view Chart" />
+        <Text slot="description">
+          Or put the series together in the view Chart, and copy the address of that page.
+        </Text>
+        <FieldError>This address names no series, as #series=room-1/temperature does.</FieldError>
+      </TextField>
     </>
   );
 }

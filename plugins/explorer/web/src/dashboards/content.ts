@@ -88,7 +88,7 @@ export const TILE_KINDS: Readonly<
   bars: { name: "Bars", about: "A number for each row of a query", size: { w: 6, h: 5 } },
   series: {
     name: "Values over time",
-    about: "A chart, by its address",
+    about: "A chart of values of twins",
     size: { w: 6, h: 5 },
   },
   table: { name: "Table", about: "The rows of a query", size: { w: 6, h: 5 } },

@@ -12,6 +12,8 @@ import { showText } from "../app/showText";
 import { DeleteRelationship } from "./DeleteRelationship";
 import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
+import { History } from "./History";
+import type { Kept } from "./history";
 import { LostDraft } from "./LostDraft";
 import { Properties } from "./Properties";
 import { SelectLink } from "./SelectLink";
@@ -58,6 +60,8 @@ export function RelationshipInspector({ sourceId, id }: Props) {
     );
   }
   if (found.data === undefined) return <Waiting label={`Loading ${id}`} />;
+  const of: Kept = { kind: "relationship", sourceId, id };
+  const history = <History of={of} version={found.data.$etag} />;
   return (
     <>
       <header className="inspector-header">
@@ -83,11 +87,12 @@ export function RelationshipInspector({ sourceId, id }: Props) {
         document={found.data}
         readOnly={!may("digitaltwins/relationships/write")}
         lit={lit}
+        tabs={[{ id: "history", name: "History", content: history }]}
         access={{
           key: draftKey(graphId, sourceId, id),
           queryKey,
           read: () => graph.readRelationship(sourceId, id),
-          of: { kind: "relationship", sourceId, id },
+          of,
           graphId,
           patch: (patch, etag) => graph.patchRelationship(sourceId, id, patch, etag),
         }}

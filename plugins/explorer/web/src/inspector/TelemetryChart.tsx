@@ -1,4 +1,6 @@
+import { ChartLine } from "lucide-react";
 import { useEffect, useEffectEvent, useRef } from "react";
+import { Button } from "react-aria-components";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
@@ -7,8 +9,15 @@ import { windowOf } from "./timeWindow";
 
 const HEIGHT = 110;
 
+interface Props {
+  series: Series;
+  unit: string;
+  /** Shows it in the view of charts; without it nothing is kept there. */
+  onChart?(): void;
+}
+
 /** One numeric telemetry over time, with its last value in words. */
-export function TelemetryChart({ series, unit }: { series: Series; unit: string }) {
+export function TelemetryChart({ series, unit, onChart }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const name = series.component === null ? series.name : `${series.component}.${series.name}`;
@@ -42,6 +51,15 @@ export function TelemetryChart({ series, unit }: { series: Series; unit: string 
         <strong>
           {last.toLocaleString([], { maximumFractionDigits: 4 })} {unit}
         </strong>
+        {onChart !== undefined && (
+          <Button
+            className="button button-quiet button-icon button-small"
+            aria-label={`Show ${name} as a chart`}
+            onPress={onChart}
+          >
+            <ChartLine size={14} aria-hidden />
+          </Button>
+        )}
       </figcaption>
       <div ref={host} className="inspector-plot" aria-hidden />
     </figure>

@@ -14,6 +14,7 @@ import { labelOf } from "../picture/model";
 import { SparksOf } from "../time/sparks";
 import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
+import { History } from "./History";
 import { LostDraft } from "./LostDraft";
 import { Moment } from "./Moment";
 import { Properties } from "./Properties";
@@ -48,6 +49,7 @@ export function TwinInspector({ id }: { id: string }) {
       <>
         <Failure title={title} error={twin.error} onRetry={() => void twin.refetch()} />
         {gone && <LostDraft of={draftKey(graphId, id)} />}
+        {gone && <History of={{ kind: "twin", id }} version="" />}
       </>
     );
   }
@@ -64,6 +66,8 @@ export function TwinInspector({ id }: { id: string }) {
     const content = <Telemetry id={id} model={model} />;
     tabs.push({ id: "telemetry", name: "Telemetry", content });
   }
+  const history = <History of={{ kind: "twin", id }} version={twin.data.$etag} />;
+  tabs.push({ id: "history", name: "History", content: history });
   return (
     <>
       <TwinHeader twin={twin.data} />

@@ -93,12 +93,13 @@ function selectedOf({ kind, key }: Difference) {
 export function tellChanges({ changes }: Pick<Difference, "changes">): string {
   const told = changes
     .slice(0, MOST_TOLD)
-    .map(({ path, before, after }) => `${path}: ${tell(before)} → ${tell(after)}`);
+    .map(({ path, before, after }) => `${path}: ${tellValue(before)} → ${tellValue(after)}`);
   const more = changes.length - told.length;
   return told.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-function tell(value: Json | undefined): string {
+/** A value of a document, short; "none" where there is none. */
+export function tellValue(value: Json | undefined): string {
   if (value === undefined) return "none";
   const text = typeof value === "string" ? value : renderJson(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
