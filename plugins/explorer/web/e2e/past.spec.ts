@@ -82,7 +82,6 @@ for (const [theme, width] of [
       await expect(newest ?? history).toContainText("ok → fault");
       expect(await findBarriers(page)).toEqual([]);
       await takeScreenshot(page, theme === "light" ? "history" : "history-dark");
-      await history.getByRole("button", { name: "Older changes" }).click();
       await expect(history.getByRole("listitem").last()).toContainText("created by commissioning");
       const before = history.getByRole("listitem").nth(1);
       await before.getByRole("button", { name: /^Show the graph as of/ }).press("Enter");
@@ -106,6 +105,10 @@ test("a change made now is in the history of a twin at once, also of a relations
   const patch = [{ op: "replace", path: "/climate/setpoint", value: 20.5 }];
   await send(past, "PATCH", "/digitaltwins/b2-l1-r03", patch);
   await expect(history.getByRole("listitem").first()).toContainText("21 → 20.5");
+  await open(page, past, `~own/query?twin=${WARM}`);
+  await expect(history.getByRole("listitem")).toHaveCount(20);
+  await history.getByRole("button", { name: "Older changes" }).press("Enter");
+  await expect(history.getByRole("listitem").nth(20)).toBeVisible();
   await open(page, past, "~own/query?twin=b2-l1&relationship=contains-b2-l1-r03");
   await inspector(page).getByRole("tab", { name: "History" }).click();
   await expect(history.getByRole("listitem")).toContainText("created by commissioning");
