@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import type { Page } from "@playwright/test";
 
-import { expect, open, signIn, test, watchConsole } from "./fixtures";
+import { expect, open, signIn, test, watchConsole, writeQuery } from "./fixtures";
 import { takeScreenshot } from "./screenshots";
 
 const ROOMS = "MATCH (r:Room)\nRETURN r.$dtId AS id, r.area AS area\nORDER BY area DESC";
@@ -598,4 +598,29 @@ test("a result is exported as CSV, all of its pages", async ({ page, demo }) => 
   const lines = readFileSync(await file.path(), "utf-8").split("\r\n");
   expect(lines).toHaveLength(1978 + 2);
   expect(lines.slice(0, 2)).toEqual(["id,text", expect.stringMatching(/^[\w-]+,"'=1\+""x"""$/)]);
+});
+
+test("a table says names and places, its bar is one line, and no empty inspector takes its room", async ({
+  page,
+  demo,
+}) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await open(page, demo);
+  const inspector = page.getByRole("complementary", { name: "Inspector" });
+  await expect(inspector).toBeVisible();
+  await writeQuery(
+    page,
+    "MATCH (l {$dtId: 'b1-l0'})-[c:contains]->(r {$dtId: 'b1-l0-r02'}) RETURN c, r, 1 AS one",
+  );
+  await page.getByRole("button", { name: /^Run/ }).click();
+  const grid = page.getByRole("grid", { name: "Rows of the result" });
+  const cells = grid.getByRole("gridcell");
+  await expect(cells.nth(0)).toContainText(/Level 0\s*–\s*contains\s*→\s*Office 0\.02/);
+  await expect(cells.nth(1)).toContainText("Level 0 · North Wing");
+  await expect(inspector).toHaveCount(0);
+  await cells.nth(0).getByRole("button", { name: "Office 0.02" }).click();
+  await expect(inspector.getByRole("heading", { name: "Office 0.02" })).toBeVisible();
+  const bar = page.locator(".results-bar");
+  await expect.poll(async () => (await bar.boundingBox())?.height).toBeLessThan(44);
+  await expect(page.getByRole("checkbox", { name: "Nested members as columns" })).toBeAttached();
 });

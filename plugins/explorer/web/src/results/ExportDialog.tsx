@@ -28,7 +28,7 @@ export function ExportDialog({ spread }: { spread: boolean }) {
   return (
     <DialogTrigger isOpen={open} onOpenChange={setOpen}>
       <Button className="button button-small">
-        <Download size={13} aria-hidden /> Export
+        <Download size={13} aria-hidden /> <span className="results-word">Export</span>
       </Button>
       <ModalOverlay className="react-aria-ModalOverlay" isDismissable>
         <Modal className="react-aria-Modal">

@@ -1,3 +1,4 @@
+import { PencilLine } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Button, Tooltip, TooltipTrigger } from "react-aria-components";
 
@@ -30,7 +31,7 @@ export function ResultBar({ written, spread, onSpread }: Props) {
     <div className="results-facts">
       {nested && (
         <Box isSelected={spread} onChange={onSpread}>
-          Nested members as columns
+          Nested<span className="results-word"> members as columns</span>
         </Box>
       )}
       <span role="status" className="results-count">
@@ -90,7 +91,7 @@ function EditTwins() {
   };
   return (
     <Button className="button button-small" onPress={edit}>
-      Edit twins
+      <PencilLine size={13} aria-hidden /> <span className="results-word">Edit twins</span>
     </Button>
   );
 }
@@ -100,6 +101,7 @@ function Facts({ written }: { written: string }) {
   const isPart = continuationToken !== null && view === "table" && sorting.length > 0;
   if (query === "" || milliseconds === null) return null;
   const count = rows.length.toLocaleString();
+  const charged = charge === null ? "" : `; ${charge.toFixed(2)} query units`;
   const plural = rows.length === 1 && continuationToken === null ? "row" : "rows";
   return (
     <>
@@ -107,7 +109,9 @@ function Facts({ written }: { written: string }) {
         {count}
         {continuationToken === null ? "" : "+"} {plural}
       </strong>
-      <span title="From the call to the first page, as seen from here">{time(milliseconds)}</span>
+      <span title={`From the call to the first page, as seen from here${charged}`}>
+        {time(milliseconds)}
+      </span>
       {isPart && (
         <em title="The rows that are not loaded yet may belong between these: load all, or ask the query to sort">
           sorted: the rows loaded
@@ -120,7 +124,10 @@ function Facts({ written }: { written: string }) {
       )}
       {query !== written && <em>of the query before</em>}
       {charge !== null && (
-        <span title="What the service charged for all pages so far (header query-charge)">
+        <span
+          className="results-charge"
+          title="What the service charged for all pages so far (header query-charge)"
+        >
           {charge.toFixed(2)} query units
         </span>
       )}

@@ -15,6 +15,7 @@ import { Button } from "react-aria-components";
 import { renderJson } from "../api/json";
 import type { Json, JsonObject } from "../api/types";
 import { useNotices } from "../app/notices";
+import { CalledOf } from "./called";
 import { Cell } from "./cells";
 import { compareValues, valueAt, type Column } from "./columns";
 import { isRelationship, isTwin } from "./documents";
@@ -173,25 +174,27 @@ export function ResultTable({ rows, columns, ids, onEnd }: Props) {
           className="results-body"
           style={{ height: virtualizer.getTotalSize() }}
         >
-          {items.map((item) => {
-            const row = sorted[item.index];
-            if (row === undefined) return null;
-            return (
-              <Row
-                key={item.key}
-                id={row.id}
-                row={row.original}
-                index={item.index}
-                start={item.start}
-                columns={columns}
-                ids={ids}
-                entry={grid.entry.row === item.index ? grid.entry.column : -1}
-                open={open}
-                onToggle={toggle}
-                measure={virtualizer.measureElement}
-              />
-            );
-          })}
+          <CalledOf rows={items.map((item) => sorted[item.index]?.original ?? {})}>
+            {items.map((item) => {
+              const row = sorted[item.index];
+              if (row === undefined) return null;
+              return (
+                <Row
+                  key={item.key}
+                  id={row.id}
+                  row={row.original}
+                  index={item.index}
+                  start={item.start}
+                  columns={columns}
+                  ids={ids}
+                  entry={grid.entry.row === item.index ? grid.entry.column : -1}
+                  open={open}
+                  onToggle={toggle}
+                  measure={virtualizer.measureElement}
+                />
+              );
+            })}
+          </CalledOf>
         </div>
       </div>
     </div>
@@ -260,11 +263,11 @@ const Row = memo(function Row(props: RowProps) {
   );
 });
 
-/** A relationship is shown with both its ends, a twin with its name: they take more room. */
+/** A relationship is shown with both its ends, a twin with where it is: they take more room. */
 function widthOf(value: Json | undefined, count: number): number {
   if (count === 1) return 480;
   if (isRelationship(value)) return 340;
-  if (isTwin(value)) return 260;
+  if (isTwin(value)) return count <= 4 ? 340 : 260;
   return count <= 4 ? 240 : 180;
 }
 

@@ -2,11 +2,13 @@ import { ChevronRight } from "lucide-react";
 import { memo } from "react";
 
 import { renderJson } from "../api/json";
-import type { Json } from "../api/types";
+import type { Json, Twin } from "../api/types";
 import { useSelection, type Selected } from "../app/selection";
 import { showText } from "../app/showText";
+import type { Called } from "../locations/read";
 import { nameOf } from "../models/index";
 import { edgeKey, labelOf } from "../picture/model";
+import { useCalled } from "./called";
 import { isObject, isRelationship, isTwin } from "./documents";
 import { useGone } from "./gone";
 import { namesTwin } from "./ids";
@@ -67,18 +69,7 @@ function Scalar({ value, twin }: { value: Json; twin: boolean }) {
 }
 
 function Summary({ value }: { value: Json }) {
-  if (isTwin(value)) {
-    const label = labelOf(value.$dtId, value);
-    return (
-      <>
-        <Link to={{ kind: "twin", id: value.$dtId }}>{label}</Link>
-        {label !== value.$dtId && (
-          <span className="muted results-called">{showText(value.$dtId)}</span>
-        )}
-        <span className="results-kind">{nameOf(value.$metadata.$model)}</span>
-      </>
-    );
-  }
+  if (isTwin(value)) return <TwinSummary twin={value} />;
   if (isRelationship(value)) {
     const to: Selected = {
       kind: "relationship",
@@ -87,11 +78,11 @@ function Summary({ value }: { value: Json }) {
     };
     return (
       <>
-        <Link to={{ kind: "twin", id: value.$sourceId }}>{value.$sourceId}</Link>
+        <End id={value.$sourceId} />
         <span className="muted">–</span>
         <Link to={to}>{value.$relationshipName || value.$relationshipId}</Link>
         <span className="muted">→</span>
-        <Link to={{ kind: "twin", id: value.$targetId }}>{value.$targetId}</Link>
+        <End id={value.$targetId} />
       </>
     );
   }
@@ -102,6 +93,45 @@ function Summary({ value }: { value: Json }) {
     return <Link to={{ kind: "model", id: value["id"] }}>{value["id"]}</Link>;
   }
   return <span className="muted">{preview(value)}</span>;
+}
+
+/** A twin by its name, then its id, model and where it is. */
+function TwinSummary({ twin }: { twin: Twin }) {
+  const id = twin.$dtId;
+  const label = labelOf(id, twin);
+  const place = useCalled(id)?.place ?? "";
+  return (
+    <>
+      <Link to={{ kind: "twin", id }}>{label}</Link>
+      {label !== id && <span className="muted results-called">{showText(id)}</span>}
+      <span className="results-kind">{nameOf(twin.$metadata.$model)}</span>
+      {place !== "" && (
+        <span className="muted results-place" title={showText(place)}>
+          {showText(place)}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** An end of a relationship: by its name once that is known. */
+function End({ id }: { id: string }) {
+  const called = useCalled(id);
+  return (
+    <Link
+      to={{ kind: "twin", id }}
+      {...(called === undefined ? {} : { title: tellEnd(id, called) })}
+    >
+      {called?.name ?? id}
+    </Link>
+  );
+}
+
+function tellEnd(id: string, { name, place }: Called): string {
+  return [name === id ? "" : name, id, place]
+    .filter((one) => one !== "")
+    .map(showText)
+    .join(", ");
 }
 
 /** The beginning of a value's text. PERF: long ones are not written out whole to be cut. */
@@ -144,7 +174,13 @@ function Members({ value, depth }: { value: Json; depth: number }) {
   );
 }
 
-function Link({ to, children }: { to: Selected; children: string }) {
+interface LinkProps {
+  to: Selected;
+  title?: string;
+  children: string;
+}
+
+function Link({ to, title, children }: LinkProps) {
   const select = useSelection((state) => state.select);
   const gone = useGone(to.kind === "relationship" ? edgeKey(to.sourceId, to.id) : to.id);
   if (gone) {
@@ -158,6 +194,7 @@ function Link({ to, children }: { to: Selected; children: string }) {
     <button
       type="button"
       className="results-link"
+      title={title}
       onClick={() => select(to)}
       tabIndex={-1}
       {...(to.kind === "twin" ? { "data-twin": to.id } : {})}

@@ -62,7 +62,7 @@ export function TimeToggle() {
       isDisabled={asOf !== null}
       onChange={(isOpen) => useMoment.setState({ isOpen, ...(isOpen ? {} : { since: null }) })}
     >
-      <History size={14} aria-hidden /> Time
+      <History size={14} aria-hidden /> <span className="results-word">Time</span>
     </ToggleButton>
   );
 }
