@@ -106,6 +106,7 @@ test("a change made now is in the history of a twin at once, also of a relations
   await send(past, "PATCH", "/digitaltwins/b2-l1-r03", patch);
   await expect(history.getByRole("listitem").first()).toContainText("21 → 20.5");
   await open(page, past, `~own/query?twin=${WARM}`);
+  await inspector(page).getByRole("tab", { name: "History" }).click();
   await expect(history.getByRole("listitem")).toHaveCount(20);
   await history.getByRole("button", { name: "Older changes" }).press("Enter");
   await expect(history.getByRole("listitem").nth(20)).toBeVisible();
@@ -158,6 +159,7 @@ test("telemetry that is kept is shown, and what comes in stands behind it", asyn
   await send(past, "POST", `/digitaltwins/${WARM}/telemetry`, { peopleCount: 77 });
   await expect(people).toContainText("77");
   await page.reload();
+  await inspector(page).getByRole("tab", { name: "Telemetry" }).click();
   await expect(people).toContainText("77");
   expect(await findBarriers(page)).toEqual([]);
   await people.getByRole("button", { name: "Show peopleCount as a chart" }).press("Enter");
