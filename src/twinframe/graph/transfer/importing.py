@@ -156,7 +156,8 @@ class FileReader:
         self._skipped: frozenset[Section] = frozenset()
         self._jobs = settings.jobs
         self._limits = JsonLimits(settings.json_.max_depth, settings.json_.max_keys)
-        self._lines = _number(read_lines(source, self._jobs.max_line_bytes))
+        held = context.memory.hold(Part.IMPORTS)
+        self._lines = _number(read_lines(source, self._jobs.max_line_bytes, held))
         self.start = start
         self.header = self.past = Header()
         self._section: Section | None = None

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from twinframe.errors import Conflict, ImportFileInvalid, InputError, NotFound
+from twinframe.graph.transfer.graph_file import unfold_graph_file
+from twinframe.runtime.memory import Hold
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -40,16 +42,17 @@ class ByteSource(Protocol):
         """Return the next bytes, at most `size`; none at the end."""
 
 
-def read_lines(source: ByteSource, max_line_bytes: int) -> Iterator[bytes]:
+def read_lines(source: ByteSource, max_line_bytes: int, held: Hold) -> Iterator[bytes]:
     """Yield the lines without their ends, including empty ones; the n-th is line n.
 
-    Errors: `ImportFileInvalid` for a line that is too long or a gzip stream that is damaged or
-    truncated, naming the line.
+    A file of the vendor's explorer is read as the lines of the same graph, in the memory of
+    `held`. Errors: `ImportFileInvalid` for a line that is too long or a gzip stream that is damaged
+    or truncated, naming the line.
     """
     number = 1
     rest: list[bytes] = []
     size = 0
-    pieces = _read_pieces(source)
+    pieces = unfold_graph_file(_read_pieces(source), held)
     while True:
         try:
             piece = next(pieces)

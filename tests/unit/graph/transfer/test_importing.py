@@ -146,6 +146,61 @@ def test_an_import_can_be_repeated(empty: World) -> None:
     assert (progress.models, progress.skipped, progress.twins) == (0, 6, 2)
 
 
+def build_graph_file(**more: Any) -> dict[str, Any]:
+    """A graph as the vendor's explorer saves it: with etags, and the models last."""
+    file = File()
+    edge = {"$sourceId": "r1", "$etag": 'W/"1"', **file.edge("r1", "e", "s", "watchedBy")}
+    del edge["$dtId"]
+    twins = [file.twin("r1", temperature=1.5), file.twin("s", SENSOR)]
+    return {
+        "digitalTwinsFileInfo": {"fileVersion": "1.0.0"},
+        "digitalTwinsGraph": {
+            "digitalTwins": [{"$etag": 'W/"1"', **twin} for twin in twins],
+            "relationships": [edge],
+        },
+        "digitalTwinsModels": build_building_interfaces(),
+        **more,
+    }
+
+
+@pytest.mark.parametrize("option", [0, orjson.OPT_INDENT_2])
+def test_a_graph_of_the_vendors_explorer_is_imported(empty: World, option: int) -> None:
+    progress, findings = run(empty, orjson.dumps(build_graph_file(), option=option))
+    assert findings == []
+    assert (progress.models, progress.twins, progress.relationships) == (6, 2, 1)
+    assert empty.read("r1")["temperature"] == 1.5
+    assert export(empty.store).count(b"\n") == 6 + 2 + 1 + 5
+
+
+def test_a_graph_of_the_vendors_explorer_may_be_compressed_and_have_refused_twins(
+    empty: World,
+) -> None:
+    document = build_graph_file()
+    document["digitalTwinsGraph"]["digitalTwins"].append({"$dtId": "bad", "$metadata": {}})
+    progress, findings = run(empty, gzip.compress(orjson.dumps(document)))
+    assert [finding.line for finding in findings] == [2 + 7 + 1 + 3]
+    assert progress.twins == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b'{"digitalTwinsFileInfo": {"fileVersion": "1.0.0"}', "The file is no JSON"),
+        (b'{"digitalTwinsGraph": []}', "'digitalTwinsGraph' must be an object"),
+        (b'{"digitalTwinsGraph": {"digitalTwins": {}}}', "'digitalTwins' must be an array"),
+        (b'{"digitalTwinsModels": 1}', "'digitalTwinsModels' must be an array"),
+        (b'{"digitalTwinsFileInfo": 7}', "The header must be an object"),
+        (b'{"digitalTwinsFileInfo": {"fileVersion": "2.0"}}', "The file is of version '2.0'"),
+        (b'{"digitalTwinsModels": [' + b" " * (33 << 20) + b"]}", "at most 33554432 bytes"),
+    ],
+)
+def test_a_graph_file_that_is_wrong_is_refused_with_the_reason(
+    empty: World, text: bytes, said: str
+) -> None:
+    with pytest.raises(ImportFileInvalid, match=said):
+        run(empty, text)
+
+
 @pytest.mark.parametrize("members", [1, 3])
 def test_gzip_is_read_also_of_several_members(empty: World, members: int) -> None:
     text = whole().render()
