@@ -232,6 +232,55 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
+test("a tile shows the picture of a workspace, which follows the graph and leads to it", async ({
+  page,
+  folder,
+}, { testId }) => {
+  const service = await startService(join(folder, testId));
+  try {
+    const problems = watchConsole(page);
+    const content = {
+      kind: "picture",
+      version: 1,
+      twins: [
+        ["b1-l0", 0, 0, true],
+        ["b1-l0-r01", 100, 50, true],
+        ["b1-l0-r02", 100, -50, true],
+        ["gone", 50, 0, true],
+      ],
+      style: { version: 1, models: {}, relationships: {}, rules: [] },
+    };
+    await send(service, "PUT", "/workspaces/level", { name: "Level 0", content });
+    await open(page, service, "~own/dashboards");
+    await page.getByRole("button", { name: "Make one from this graph" }).click();
+    await page.getByRole("button", { name: "Add a tile" }).click();
+    await page.getByRole("menuitem", { name: /^Picture/ }).click();
+    const form = page.getByRole("dialog", { name: /^New tile/ });
+    await expect(form.getByRole("button", { name: "Add", exact: true })).toBeDisabled();
+    await form.getByLabel("Workspace").selectOption("Level 0");
+    await expect(form.getByRole("textbox", { name: "Title" })).toHaveValue("Level 0");
+    await form.getByRole("button", { name: "Add", exact: true }).click();
+    const drawing = tile(page, "Level 0").getByRole("img", { name: "Level 0: 3 twins" });
+    await expect(drawing).toBeVisible();
+    // Both rooms are in the level and beside each other.
+    await expect(drawing.locator("line")).toHaveCount(3);
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page).toHaveURL(/dashboards\?id=/);
+    await send(
+      service,
+      "DELETE",
+      "/digitaltwins/b1-l0/relationships/contains-b1-l0-r01",
+      undefined,
+    );
+    await expect(drawing.locator("line")).toHaveCount(2);
+    await tile(page, "Level 0").getByRole("link", { name: "Open Level 0" }).click();
+    await expect(page).toHaveURL(/query\?workspace=level/);
+    expect(problems).toEqual([]);
+  } finally {
+    await service.stop();
+  }
+});
+
 test("who may only read is offered no change of a dashboard", async ({ page, secured }) => {
   await page.goto(`${secured.service.url}/explorer/~own/dashboards`);
   await signIn(page, "Rob Reader");

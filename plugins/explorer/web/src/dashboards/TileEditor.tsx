@@ -24,6 +24,7 @@ import { asksForPlan, findKind } from "../query/tokens";
 import { usedParameters } from "../query/parameters";
 import { useCheck } from "../query/useCheck";
 import { useLanguageWords } from "../query/useLanguageWords";
+import { Failure } from "../app/Failure";
 import { showText } from "../app/showText";
 import {
   addSeries,
@@ -34,6 +35,7 @@ import {
   type ChartRequest,
 } from "../time/request";
 import { SeriesPicker } from "../time/SeriesPicker";
+import { useWorkspaceList } from "../workspaces/useWorkspaces";
 import { TileBody } from "./bodies";
 import {
   OPERATORS,
@@ -43,6 +45,7 @@ import {
   TONES,
   type NumberRule,
   type NumberTile,
+  type PictureTile,
   type SeriesTile,
   type Tile,
 } from "./content";
@@ -65,7 +68,9 @@ export default function TileEditor({ tile: given, isNew, onDone, onClose }: Prop
       ? readRequest(tile.chart) !== null
       : tile.kind === "text"
         ? tile.text.trim() !== ""
-        : refused === null && check.state === "right";
+        : tile.kind === "picture"
+          ? tile.workspace !== ""
+          : refused === null && check.state === "right";
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     if (isReady) onDone({ ...tile, title: tile.title.trim() });
@@ -138,6 +143,7 @@ function Fields({ tile, check, refused, onChange }: FieldsProps) {
       </TextField>
     );
   }
+  if (tile.kind === "picture") return <PictureFields tile={tile} onChange={onChange} />;
   if (tile.kind === "series") return <SeriesFields tile={tile} onChange={onChange} />;
   return (
     <>
@@ -158,6 +164,40 @@ function Fields({ tile, check, refused, onChange }: FieldsProps) {
       )}
       {tile.kind === "number" && (
         <Rules rules={tile.rules} onChange={(rules) => onChange({ ...tile, rules })} />
+      )}
+    </>
+  );
+}
+
+/** Which of the kept pictures. */
+function PictureFields({ tile, onChange }: { tile: PictureTile; onChange(tile: Tile): void }) {
+  const { data, error } = useWorkspaceList();
+  const pictures = (data ?? []).filter((one) => one.kind === "picture");
+  if (error !== null) return <Failure title="The workspaces cannot be read" error={error} />;
+  return (
+    <>
+      <label className="tile-field">
+        <span>Workspace</span>
+        <select
+          value={tile.workspace}
+          onChange={(event) => {
+            const workspace = event.target.value;
+            const name = pictures.find((one) => one.id === workspace)?.name ?? "";
+            onChange({ ...tile, workspace, title: tile.title === "" ? name : tile.title });
+          }}
+        >
+          <option value="">Choose a picture</option>
+          {pictures.map((one) => (
+            <option key={one.id} value={one.id}>
+              {showText(one.name)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {data !== undefined && pictures.length === 0 && (
+        <p className="muted">
+          No picture is kept yet. Draw one in Query, and save it with Workspace.
+        </p>
       )}
     </>
   );

@@ -1,12 +1,4 @@
-import {
-  Suspense,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  type ReactNode,
-  type RefObject,
-} from "react";
+import { Suspense, useMemo, type ReactNode } from "react";
 import { Link } from "react-aria-components";
 
 import { routeOf } from "../app/addresses";
@@ -23,7 +15,9 @@ import { latePart } from "../app/parts";
 import { useSession } from "../session/session";
 import type { Json } from "../api/types";
 import type { BarsTile, NumberTile, SeriesTile, Span, TableTile, TextTile, Tile } from "./content";
+import { PictureBody } from "./PictureBody";
 import { MOST_ROWS, usePastRows, useTileRows, type TileRows } from "./rows";
+import { useSize } from "./useSize";
 import { isNumeric, readBars, readNumber, showNumber, showValue, toneOf } from "./values";
 
 // PERF: with the library of charts.
@@ -52,6 +46,8 @@ export function TileBody({ tile, isShown }: BodyProps<Tile>) {
       return <SeriesBody tile={tile} isShown={isShown} />;
     case "table":
       return <TableBody tile={tile} isShown={isShown} />;
+    case "picture":
+      return <PictureBody tile={tile} isShown={isShown} />;
     case "text":
       return <TextBody tile={tile} />;
   }
@@ -196,7 +192,7 @@ function BarsBody({ tile, isShown }: BodyProps<BarsTile>) {
 
 function SeriesBody({ tile, isShown }: BodyProps<SeriesTile>) {
   const request = useMemo(() => readRequest(tile.chart), [tile.chart]);
-  const [host, height] = useHeight();
+  const [host, { height }] = useSize<HTMLDivElement>();
   if (request === null) {
     return <Failure title="This is no chart" error={new Error("Its address names no series.")} />;
   }
@@ -213,19 +209,6 @@ function SeriesBody({ tile, isShown }: BodyProps<SeriesTile>) {
 
 /** What is left for the legend of a chart, in pixels. */
 const LEGEND = 64;
-
-/** The height that an element has, and again whenever it changes. */
-function useHeight(): [RefObject<HTMLDivElement | null>, number] {
-  const host = useRef<HTMLDivElement>(null);
-  const [height, setHeight] = useState(0);
-  useEffect(() => {
-    if (host.current === null) return;
-    const observer = new ResizeObserver(([entry]) => setHeight(entry?.contentRect.height ?? 0));
-    observer.observe(host.current);
-    return () => observer.disconnect();
-  }, []);
-  return [host, height];
-}
 
 function TableBody({ tile, isShown }: BodyProps<TableTile>) {
   const rows = useTileRows(tile.query, isShown);

@@ -77,7 +77,14 @@ export interface SeriesTile extends AnyTile {
   chart: string;
 }
 
-export type Tile = NumberTile | BarsTile | SeriesTile | TableTile | TextTile;
+/** Twins of a kept picture where it has them, in its colours. */
+export interface PictureTile extends AnyTile {
+  kind: "picture";
+  /** The id of the workspace. */
+  workspace: string;
+}
+
+export type Tile = NumberTile | BarsTile | SeriesTile | TableTile | PictureTile | TextTile;
 export type TileKind = Tile["kind"];
 
 /** How large a new tile is, and what it is called where it is offered. */
@@ -92,12 +99,17 @@ export const TILE_KINDS: Readonly<
     size: { w: 6, h: 5 },
   },
   table: { name: "Table", about: "The rows of a query", size: { w: 6, h: 5 } },
+  picture: {
+    name: "Picture",
+    about: "The picture that a workspace keeps",
+    size: { w: 6, h: 6 },
+  },
   text: { name: "Text", about: "A heading or a note", size: { w: 4, h: 2 } },
 };
 
 /** What the tile asks for; null where it asks for nothing. */
 export function queryOf(tile: Tile): string | null {
-  return tile.kind === "text" || tile.kind === "series" ? null : tile.query;
+  return "query" in tile ? tile.query : null;
 }
 
 /** An empty tile of a kind. */
@@ -121,6 +133,8 @@ export function newTile(kind: TileKind, place: Place): Tile {
       return { ...common, kind, chart: "" };
     case "table":
       return { ...common, kind, query: "" };
+    case "picture":
+      return { ...common, kind, workspace: "" };
     case "text":
       return { ...common, kind, text: "" };
   }
@@ -189,6 +203,8 @@ function readTile(found: Json, at: number): Tile {
       return { ...common, kind, chart: text("chart") };
     case "table":
       return { ...common, kind, query: text("query") };
+    case "picture":
+      return { ...common, kind, workspace: text("workspace") };
     case "text":
       return { ...common, kind, text: text("text") };
     default:

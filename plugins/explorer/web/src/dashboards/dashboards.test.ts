@@ -6,6 +6,7 @@ import type { JsonObject } from "../api/types";
 import type { Change } from "../live/changes";
 import { buildCounts } from "../models/counts";
 import { ModelIndex } from "../models/index";
+import type { RestoredTwin } from "../picture/restore";
 import { findKind } from "../query/tokens";
 import {
   COLUMNS,
@@ -17,6 +18,7 @@ import {
   type Place,
   type Tile,
 } from "./content";
+import { fitPicture } from "./fitPicture";
 import { exchange, findRoom, inOrder, moveTile, resizeTile } from "./places";
 import { mayChange, readReach } from "./reach";
 import { Refresher } from "./rows";
@@ -41,6 +43,42 @@ function overlaps({ place: one }: Tile, { place: other }: Tile): boolean {
   );
 }
 
+describe("a picture in a tile", () => {
+  const twin = (id: string, x: number | null, y: number | null): RestoredTwin =>
+    x === null || y === null
+      ? { id, x: null, y: null, pinned: false }
+      : { id, x, y, pinned: false };
+
+  test("is all within the tile, in the same shape and upside up, whatever its places are", () => {
+    const place = fc.tuple(
+      fc.integer({ min: -1e6, max: 1e6 }),
+      fc.integer({ min: -1e6, max: 1e6 }),
+    );
+    fc.assert(
+      fc.property(fc.array(place, { minLength: 2, maxLength: 30 }), (places) => {
+        const twins = places.map(([x, y], at) => twin(String(at), x, y));
+        const points = fitPicture(twins, { width: 400, height: 300 });
+        for (const { x, y } of points.values()) {
+          expect(x).toBeGreaterThanOrEqual(17);
+          expect(x).toBeLessThanOrEqual(383);
+          expect(y).toBeGreaterThanOrEqual(17);
+          expect(y).toBeLessThanOrEqual(283);
+        }
+        const [[x0, y0], [x1, y1]] = [places[0] ?? [0, 0], places[1] ?? [0, 0]];
+        const [one, other] = [points.get("0"), points.get("1")];
+        if (one === undefined || other === undefined) throw new Error("no points");
+        expect(Math.sign(Math.round((other.x - one.x) * 1e6))).toBe(Math.sign(x1 - x0) || 0);
+        expect(Math.sign(Math.round((one.y - other.y) * 1e6))).toBe(Math.sign(y1 - y0) || 0);
+      }),
+    );
+  });
+
+  test("leaves out twins without a place, and puts a single one in the middle", () => {
+    const points = fitPicture([twin("a", 7, 7), twin("b", null, null)], { width: 100, height: 80 });
+    expect([...points]).toEqual([["a", { x: 50, y: 40 }]]);
+  });
+});
+
 describe("the content of a dashboard", () => {
   const number: NumberTile = {
     ...(newTile("number", { x: 0, y: 0, w: 3, h: 2 }) as NumberTile),
@@ -50,7 +88,9 @@ describe("the content of a dashboard", () => {
   };
 
   test("is read as it was written", () => {
-    const tiles = [number, at("a", 3, 0, 6, 5), newTile("text", { x: 0, y: 5, w: 4, h: 1 })];
+    const picture = { ...newTile("picture", { x: 4, y: 5, w: 4, h: 4 }), workspace: "plant" };
+    const text = newTile("text", { x: 0, y: 5, w: 4, h: 1 });
+    const tiles = [number, at("a", 3, 0, 6, 5), text, picture] as Tile[];
     const written = JSON.parse(JSON.stringify(renderDashboard(tiles))) as JsonObject;
     expect(readDashboard(written)).toEqual(tiles);
   });
