@@ -17,6 +17,7 @@ import type { Kept } from "./history";
 import { LostDraft } from "./LostDraft";
 import { Properties } from "./Properties";
 import { SelectLink } from "./SelectLink";
+import { useTwinNames } from "./useTwinNames";
 
 interface Props {
   sourceId: string;
@@ -67,11 +68,9 @@ export function RelationshipInspector({ sourceId, id }: Props) {
       <header className="inspector-header">
         <h2>{name}</h2>
         <p className="inspector-ends">
-          <SelectLink to={{ kind: "twin", id: sourceId }}>{sourceId}</SelectLink>
+          <End id={sourceId} />
           <ArrowRight size={14} aria-label="to" />
-          <SelectLink to={{ kind: "twin", id: found.data.$targetId }}>
-            {found.data.$targetId}
-          </SelectLink>
+          <End id={found.data.$targetId} />
         </p>
         <p className="inspector-facts">
           <code className="inspector-id" title={id}>
@@ -101,4 +100,10 @@ export function RelationshipInspector({ sourceId, id }: Props) {
       </Editor>
     </>
   );
+}
+
+/** A twin at an end, by its name. */
+function End({ id }: { id: string }) {
+  const nameOf = useTwinNames(useMemo(() => [id], [id]));
+  return <SelectLink to={{ kind: "twin", id }}>{nameOf(id)}</SelectLink>;
 }

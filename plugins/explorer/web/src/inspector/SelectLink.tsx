@@ -8,7 +8,7 @@ export function SelectLink({ to, children }: { to: Selected; children: string })
   const select = useSelection((state) => state.select);
   return (
     <Button className="inspector-link" onPress={() => select(to)}>
-      {showText(children)}
+      <span title={to.id === children ? undefined : to.id}>{showText(children)}</span>
     </Button>
   );
 }

@@ -4,7 +4,7 @@ import type { GraphClient } from "../api/graph";
 import type { JsonObject } from "../api/types";
 import { collectDocuments } from "../results/documents";
 import { useResults } from "../results/store";
-import { renderDifferences } from "./address";
+import { renderDifferences, type Differences } from "./address";
 import { pictureRows, useFill } from "./fill";
 import type { Contents } from "./model";
 import { usePicture } from "./store";
@@ -20,19 +20,11 @@ export function usePictureAddress(
 ): boolean {
   const overlaid = usePicture((state) => state.overlays);
   const drawn = useFill((state) => state.drawn);
-  const base = useMemo(() => {
-    const { twins, relationships } = collectDocuments(rows);
-    const ends = relationships.flatMap((one) => [one.$sourceId, one.$targetId]);
-    return new Set([...twins.map((one) => one.$dtId), ...ends]);
-  }, [rows]);
   const written = useMemo(() => {
     // Before all is there that the address names, it would be forgotten.
     if (overlaid || drawn !== rows || rows.length === 0) return null;
-    return renderDifferences(window.location.hash, {
-      added: [...contents.nodes.keys()].filter((id) => !base.has(id)),
-      removed: contents.left.nodes > 0 ? [] : [...base].filter((id) => !contents.nodes.has(id)),
-    });
-  }, [base, contents, drawn, overlaid, rows]);
+    return renderDifferences(window.location.hash, listDifferences(rows, contents));
+  }, [contents, drawn, overlaid, rows]);
   useEffect(() => {
     const { hash, pathname, search } = window.location;
     // What is written in the editor, and not run, has no address.
@@ -53,4 +45,15 @@ export function usePictureAddress(
     return () => window.removeEventListener("popstate", follow);
   }, [graph, rows, written]);
   return written?.isKept ?? true;
+}
+
+/** What came into the picture of these rows, and what was taken out of it. */
+export function listDifferences(rows: JsonObject[], contents: Contents): Differences {
+  const { twins, relationships } = collectDocuments(rows);
+  const ends = relationships.flatMap((one) => [one.$sourceId, one.$targetId]);
+  const base = new Set([...twins.map((one) => one.$dtId), ...ends]);
+  return {
+    added: [...contents.nodes.keys()].filter((id) => !base.has(id)),
+    removed: contents.left.nodes > 0 ? [] : [...base].filter((id) => !contents.nodes.has(id)),
+  };
 }

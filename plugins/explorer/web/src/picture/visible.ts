@@ -17,6 +17,12 @@ export interface Hiding {
   focus: ReadonlySet<string> | null;
 }
 
+/** Whether anything is kept out of sight. */
+export function hidesAny({ models, names, ids, filter, facets, focus }: Hiding): boolean {
+  const hidden = models.size + names.size + ids.size + facets.length;
+  return hidden > 0 || filter.trim() !== "" || focus !== null;
+}
+
 export interface Visible {
   nodes: ReadonlySet<string>;
   edges: ReadonlySet<string>;

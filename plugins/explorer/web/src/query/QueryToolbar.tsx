@@ -5,10 +5,17 @@ import { ROUTES_BASE, routeOf } from "../app/addresses";
 import { useInspectorShown } from "../app/inspectorShown";
 import { useIsNarrow } from "../app/media";
 import { useNotices } from "../app/notices";
+import { showText } from "../app/showText";
 import { FindTwinButton } from "../inspector/FindTwinButton";
 import { NewTwinButton } from "../inspector/NewTwinButton";
+import { renderDifferences } from "../picture/address";
+import { usePicture } from "../picture/store";
+import { listDifferences } from "../picture/useAddress";
+import { hidesAny } from "../picture/visible";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
+import { renderWorkspaceId } from "../workspaces/address";
+import { isUnsaved, useOpened } from "../workspaces/store";
 import { WorkspaceMenu } from "../workspaces/WorkspaceMenu";
 import { QueryLibrary } from "./QueryLibrary";
 import { cancelQuery } from "./run";
@@ -78,17 +85,15 @@ export function QueryToolbar({ onRun, onExplain, onProfile, samples }: Props) {
 function Share({ isDisabled }: { isDisabled: boolean }) {
   const { graphId } = useSession();
   const copy = async (): Promise<void> => {
-    const { text, parameters } = useQueries.getState();
-    const { view } = useResults.getState();
-    const link = renderLink({ text, parameters, view: view === "plan" ? view : nameView() });
-    if (link.length > LONGEST_LINK) {
-      useNotices.getState().sayError(new Error(explainLength(link.length)));
+    const { path, told } = buildLink();
+    if (path.length > LONGEST_LINK) {
+      useNotices.getState().sayError(new Error(explainLength(path.length)));
       return;
     }
-    const address = window.location.origin + ROUTES_BASE + routeOf(graphId, "query") + link;
+    const address = window.location.origin + ROUTES_BASE + routeOf(graphId, "query") + path;
     try {
       await navigator.clipboard.writeText(address);
-      useNotices.getState().say("The link to this query is copied.");
+      useNotices.getState().say(told);
     } catch (error) {
       useNotices.getState().sayError(error);
     }
@@ -103,6 +108,32 @@ function Share({ isDisabled }: { isDisabled: boolean }) {
       <Link2 size={14} aria-hidden /> <span className="query-wide">Link</span>
     </Button>
   );
+}
+
+/** The address of what is seen, behind that of the view, and what of it is handed on. */
+function buildLink(): { path: string; told: string } {
+  const { text, parameters } = useQueries.getState();
+  const { query, rows, view } = useResults.getState();
+  const { contents, hiding, overlays } = usePicture.getState();
+  const { opened, base } = useOpened.getState();
+  if (opened !== null && text === (base?.draft?.text ?? base?.query)) {
+    const told = `The link to the workspace «${showText(opened.name)}» is copied`;
+    const path = renderWorkspaceId("", opened.id);
+    return { path, told: isUnsaved() ? `${told}. It shows what was saved last.` : `${told}.` };
+  }
+  const link = renderLink({ text, parameters, view: view === "plan" ? view : nameView() });
+  const isPicture = view === "graph" && text === query && rows.length > 0;
+  if (!isPicture) return { path: link, told: "The link to this query is copied." };
+  const found = overlays
+    ? { fragment: link, isKept: false }
+    : renderDifferences(link, listDifferences(rows, contents));
+  const isWhole = found.isKept && !hidesAny(hiding);
+  return {
+    path: found.fragment,
+    told: isWhole
+      ? "The link to this picture is copied."
+      : "The link to this query is copied. Keep the picture as a workspace to hand on all of it.",
+  };
 }
 
 function explainLength(length: number): string {
