@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from cachetools import TTLCache
 
-from twinframe.classes import dataclass
 from twinframe.runtime.backoff import Backoff
 
 _FREE = 5

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from twinframe.access.permissions import Decision
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 
 WILDCARD = "*"

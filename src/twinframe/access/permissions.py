@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
-from twinframe.classes import dataclass
 from twinframe.model.values import JsonValue
 
 API_KEY: Final = "api key"

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
 from twinframe.access.gate import Gate
@@ -46,7 +47,6 @@ from twinframe.bolt.results import RECORDS, Result, build_records
 from twinframe.bolt.summaries import build_summary
 from twinframe.bolt.transactions import Transaction
 from twinframe.bolt.values import build_parameters, pack_value
-from twinframe.classes import dataclass
 from twinframe.errors import (
     BadRequest,
     GraphNotFound,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from twinframe.access.gate import Gate, RequestInfo
 from twinframe.access.permissions import Caller
-from twinframe.classes import dataclass
 from twinframe.errors import GraphNotFound
 from twinframe.graph import Graph
 

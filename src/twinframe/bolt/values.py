@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
 from twinframe.bolt.packstream import Packer, PackValue, Structure
-from twinframe.classes import dataclass
 from twinframe.errors import BadRequest, QueryInvalid
 from twinframe.model.temporal.calendar import check_day
 from twinframe.model.temporal.durations import Duration

@@ -10,13 +10,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from os import environ
 from pathlib import Path
 from types import FrameType
 
 import click
 
-from twinframe.classes import dataclass
 from twinframe.cli.console import config_option
 from twinframe.cli.token import request_token
 from twinframe.control.tenants.catalogue import DATA_PERMISSIONS

@@ -8,6 +8,7 @@ import asyncio
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
@@ -15,7 +16,6 @@ import click
 from rich.progress import Progress as Bar
 from rich.progress import TaskID
 
-from twinframe.classes import dataclass
 from twinframe.cli.backup import find_store, graph_option
 from twinframe.cli.console import config_option, write_error, write_problems
 from twinframe.cli.export import STDIO

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from importlib.resources import files
-
-from twinframe.classes import dataclass
 
 PREFIX = "dtmi:com:example:building:"
 BUILDINGS = ("North Wing", "South Wing", "Laboratory", "Library")

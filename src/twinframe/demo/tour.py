@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
@@ -23,7 +24,6 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from twinframe.classes import dataclass
 from twinframe.demo.building import Building, build_campus, load_ontology
 
 CLIENTS = 8

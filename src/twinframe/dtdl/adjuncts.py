@@ -6,9 +6,8 @@ The constraints are data in `twinframe.dtdl.rules.extensions`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.build import Builder
 from twinframe.dtdl.findings import Findings, render_list, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined

@@ -7,12 +7,11 @@ checked again are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from sys import intern
 from types import MappingProxyType
 from typing import TypedDict, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined
 from twinframe.dtdl.interfaces import (

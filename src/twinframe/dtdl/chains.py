@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
-
-from twinframe.classes import dataclass
 
 Node = TypeVar("Node")
 

@@ -7,10 +7,9 @@ stored data.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.dtmi import parse_version, parse_versionless
 from twinframe.dtdl.findings import render_value
 from twinframe.dtdl.interfaces import (

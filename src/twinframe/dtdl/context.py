@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.findings import DocumentPath, Findings, render_list, render_value
 from twinframe.dtdl.limits import ParserLimits

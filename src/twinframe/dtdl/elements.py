@@ -6,9 +6,8 @@ It parses one document at a time; `twinframe.dtdl.structure` checks rules across
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context, ContextReader
 from twinframe.dtdl.cotypes import Types, judge_undefined_property, parse_types, render_types

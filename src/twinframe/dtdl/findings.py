@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from twinframe.classes import dataclass
 from twinframe.errors import ErrorDetail
 from twinframe.errors.nearest import find_nearest
 

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import DocumentPath
 from twinframe.dtdl.literals import Literal

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.schemas import Schema
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})

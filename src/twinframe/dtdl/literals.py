@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import DocumentPath, Findings, render_value

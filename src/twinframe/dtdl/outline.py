@@ -7,9 +7,8 @@ seconds with the parser. What the language does not allow is left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
-
-from twinframe.classes import dataclass
 
 Element: TypeAlias = dict[str, Any]
 """A JSON object of a document."""

@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
-
-from twinframe.classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ It runs on a completely parsed graph; `twinframe.dtdl.elements` checks single el
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.adjuncts import check_adjuncts, check_families, check_siblings
 from twinframe.dtdl.build import Builder
 from twinframe.dtdl.chains import Depths, measure_depths, sum_below

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.findings import ModelFinding
 from twinframe.dtdl.interfaces import ModelSet
 from twinframe.dtdl.limits import SPECIFICATION, ParserLimits

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.findings import render_nearest, render_value
 from twinframe.dtdl.interfaces import Interface, Property, Relationship, Telemetry
 from twinframe.dtdl.scalars import Test

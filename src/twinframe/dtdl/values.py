@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import assert_never
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.findings import render_nearest, render_value
 from twinframe.dtdl.scalars import PRIMITIVE_TESTS, Test
 from twinframe.dtdl.schemas import (

@@ -6,9 +6,8 @@ Messages of stores may name files and servers and are for the operator: clients 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import ClassVar, Final
-
-from twinframe.classes import dataclass
 
 
 class TwinframeError(Exception):

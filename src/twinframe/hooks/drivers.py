@@ -6,7 +6,7 @@ The settings choose the plugin of a seam.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import NoReturn, TypeVar
@@ -14,7 +14,6 @@ from typing import NoReturn, TypeVar
 import pluggy
 from stevedore.extension import ExtensionManager
 
-from twinframe.classes import dataclass
 from twinframe.errors import PluginError
 from twinframe.errors.nearest import find_nearest
 from twinframe.hooks.manager import call_hook, register

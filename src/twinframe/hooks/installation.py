@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,6 @@ from typing import Final
 import pluggy
 
 from twinframe.access.permissions import PermissionProvider
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError, PluginError, Unsupported
 from twinframe.hooks.drivers import (
     EVENT_SINK,

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
-
-from twinframe.classes import dataclass
 
 STRICT_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
 """The Content-Security-Policy of content that has none."""

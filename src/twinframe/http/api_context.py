@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from twinframe.access.permission_grammar import Permission
-from twinframe.classes import dataclass
 from twinframe.http.bodies import Bodies
 from twinframe.http.discovery import Discovery
 from twinframe.http.explorer import Explorer

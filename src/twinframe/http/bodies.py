@@ -8,10 +8,10 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
-from twinframe.classes import dataclass
 from twinframe.errors import TwinframeError
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.large_json import (

@@ -6,11 +6,11 @@ and only if its Host is a known name of the service.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.http.errors import JSON, ErrorAnswer, RouteNotFound
 from twinframe.http.exchange import Exchange
 from twinframe.http.links import Links

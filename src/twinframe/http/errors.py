@@ -6,12 +6,11 @@ The control plane has a format of its own in `control.http.errors`, and MCP in `
 from __future__ import annotations
 
 import http
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     AccessError,
     Conflict,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
-from twinframe.classes import dataclass
 from twinframe.http.graph.schemas import ErrorResponse, Problem
 from twinframe.http.operations import SIGNED_IN, Answer, Body, Route
 from twinframe.settings import AuthenticationSettings

@@ -6,10 +6,8 @@ The routes themselves are in `routes`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
-
-from twinframe.classes import dataclass
 
 SIGNED_IN: Final = "signed-in"
 """Stands for a permission if valid credentials are enough: for data about the caller itself, and

@@ -7,13 +7,12 @@ Literal segments match in any case, as the vendor's do; a parameter matches any 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from falcon.asgi import Request, Response
 from falcon.routing import CompiledRouter
 
-from twinframe.classes import dataclass
 from twinframe.http.errors import MethodNotAllowed
 from twinframe.http.exchange import SCOPE_KEY, Exchange
 

@@ -9,10 +9,10 @@ import sys
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.errors.nearest import render_hint
 from twinframe.graph import Graph

@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import Enum, auto
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-
-from twinframe.classes import dataclass
 
 if TYPE_CHECKING:
     import pandas as pd

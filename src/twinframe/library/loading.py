@@ -10,12 +10,11 @@ import asyncio
 import io
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.graph.documents.relationships import ID as RELATIONSHIP_ID
 from twinframe.graph.documents.relationships import SOURCE, TARGET

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from twinframe.classes import dataclass
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.library.documents import Document
 from twinframe.library.frames import build_frame, build_table

@@ -7,12 +7,11 @@ A function supplies the pages. Every omission is reported in the answer.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.model.values import JsonValue
 
 LONGEST_VECTOR: Final = 64

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.graph.models.outlines import InterfaceOutline, Outlines, PropertyOutline
 from twinframe.graph.queries.overview import Counts
 from twinframe.model.ids import build_model_name

@@ -6,6 +6,7 @@ They contain no data but the digest of the graph.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from mcp_types import (
@@ -17,7 +18,6 @@ from mcp_types import (
     TextContent,
 )
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, MissingArgument
 from twinframe.errors.nearest import render_suggestion
 from twinframe.mcp.describing import read_digest

@@ -14,12 +14,12 @@ import re
 import secrets
 import stat
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 from twinframe.http.exchange import Asgi, Message, Scope
 from twinframe.mcp.guard import CARRIED_KEY, REQUEST_ID_KEY, read_request_id

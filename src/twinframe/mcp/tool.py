@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 from mcp_types import Tool as ToolDocument
 from mcp_types import ToolAnnotations
 
-from twinframe.classes import dataclass
 from twinframe.graph import Graph
 from twinframe.mcp.access import ToolAccess
 from twinframe.mcp.arguments import Arguments, build_schema

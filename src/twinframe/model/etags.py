@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from random import getrandbits
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, PreconditionFailed
 
 # RFC 9110 §8.8.3, with the weakness flag apart from the opaque part.

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import EmptyBody, InvalidArgument
 from twinframe.model.values import JsonValue
 

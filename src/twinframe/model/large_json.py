@@ -15,10 +15,10 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from json import decoder
 from typing import Any, Final, cast
 
-from twinframe.classes import dataclass
 from twinframe.errors import EmptyBody, InvalidArgument
 from twinframe.model.json import (
     DECODER,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
-
-from twinframe.classes import dataclass
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, cast
 
 import jsonpatch
 import jsonpointer
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import JsonPatchInvalid, PatchNotObjects
 from twinframe.model.paths import BAD_ESCAPE
 from twinframe.model.values import JsonValue

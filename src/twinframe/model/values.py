@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from twinframe.classes import dataclass
 from twinframe.model.temporal.durations import Duration
 from twinframe.model.temporal.instants import Date, DateTime, LocalDateTime, LocalTime, Time
 

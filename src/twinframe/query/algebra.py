@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from twinframe.classes import dataclass
 from twinframe.query.spans import Span
 
 if TYPE_CHECKING:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import TwinframeError
 from twinframe.model.values import Value
 from twinframe.query.algebra import Query

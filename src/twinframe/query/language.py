@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.query.adt.builder import build_adt_query
 from twinframe.query.adt.errors import AdtSource

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
-from twinframe.classes import dataclass
 from twinframe.model.temporal.instants import DateTime
 from twinframe.model.values import Node, Relationship, Value
 from twinframe.query.algebra import Direction, LabelExpression

@@ -8,8 +8,7 @@ what those libraries would have left to do is the formula below.
 from __future__ import annotations
 
 import random
-
-from twinframe.classes import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Generic, Self, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import TwinframeError
 
 BEATS: Final = 3

@@ -9,9 +9,9 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageError
 from twinframe.graph.background.leases import Lease
 from twinframe.settings import Configuration, Section, Settings

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from pydantic import SecretStr, ValidationError
 
-from twinframe.classes import dataclass
 from twinframe.errors import ErrorDetail, PluginError, SettingsError
 from twinframe.errors.nearest import find_nearest
 from twinframe.hooks.drivers import Plugin

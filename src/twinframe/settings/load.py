@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from twinframe.classes import dataclass
 from twinframe.errors import ErrorDetail, PluginError, SettingsError
 from twinframe.settings.section import Section
 from twinframe.settings.shape import Key, KeyPath, read_keys, render_key, render_type

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from twinframe.classes import dataclass
 from twinframe.errors.masking import MASK, mask_secrets
 from twinframe.settings.load import DEFAULT_ORIGIN, Configuration
 from twinframe.settings.section import Section

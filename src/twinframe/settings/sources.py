@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from twinframe.classes import dataclass
 from twinframe.errors import ErrorDetail, PluginError, SettingsError
 from twinframe.errors.nearest import find_nearest
 from twinframe.settings.section import Section

@@ -12,12 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.query.engine import CannotRun
 from twinframe.query.reader import GraphReader
 from twinframe.runtime.memory import MemoryAccount

@@ -11,11 +11,10 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import Conflict
 from twinframe.storage.base import Outcome, StoreTraits
 
@@ -146,7 +145,7 @@ class ControlSession(ABC):
         kind: str,
         conditions: Sequence[Condition] = (),
         *,
-        order: Order = Order(),  # noqa: B008  (it is immutable)
+        order: Order = Order(),
         offset: int = 0,
         limit: int | None = None,
     ) -> Sequence[Record]:

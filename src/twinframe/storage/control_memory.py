@@ -8,10 +8,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 from twinframe.storage.base import Outcome, Placement, StoreTraits
 from twinframe.storage.control import (

@@ -8,10 +8,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
-
-from twinframe.classes import dataclass
 
 _SLICE: Final = 0.02
 _LAPSE: Final = 0.1

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 _KIND: Final = "event-epoch"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import Field
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.storage.base import GraphSession, GraphStore, WriteFunction
 

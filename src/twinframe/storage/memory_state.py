@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     ModelAlreadyExists,
     ModelNotFound,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded
 
 PointValue: TypeAlias = float | bool | str

@@ -9,10 +9,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar, cast
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageBusy, StorageError, StorageMoved
 from twinframe.storage.base import GraphSession, GraphStore
 from twinframe.storage.runner_writes import fail_future

@@ -9,8 +9,8 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.storage.base import GraphSession
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageBusy, StorageError
 from twinframe.storage.base import (
     GraphSession,

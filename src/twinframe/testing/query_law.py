@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import QueryInvalid
 from twinframe.model.rendering import render_json, render_row
 from twinframe.model.values import Node, Path, Relationship, Value

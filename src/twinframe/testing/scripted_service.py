@@ -10,9 +10,9 @@ import contextlib
 import json
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Self, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.model.values import JsonValue
 
 JSON_TYPE = {"Content-Type": "application/json"}

@@ -7,6 +7,7 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Self
@@ -15,7 +16,6 @@ import trustme
 from uvicorn.config import Config
 from uvicorn.server import Server
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageError
 from twinframe.hooks.installation import Installation
 from twinframe.http.guard import Guard

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from twinframe.classes import dataclass
 from twinframe.errors import SettingsError
 from twinframe.settings import LOOPBACK_BINDS, Settings, TokenServerSettings
 

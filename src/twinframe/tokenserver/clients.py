@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -17,7 +18,6 @@ from twinframe.access.authentication.credentials_file import (
     build_hash,
     build_secret,
 )
-from twinframe.classes import dataclass
 from twinframe.errors import NotFound
 
 FILE = "clients.sqlite"

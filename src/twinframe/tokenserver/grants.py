@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +22,6 @@ from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
 from authlib.oauth2.rfc6750 import BearerTokenGenerator
 
 from twinframe.access.back_off import BackOff
-from twinframe.classes import dataclass
 from twinframe.settings.section import is_origin
 from twinframe.tokenserver.clients import Client, Clients
 from twinframe.tokenserver.signing_keys import SigningKey

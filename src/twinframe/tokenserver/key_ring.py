@@ -7,12 +7,11 @@ token before the first token is signed with it.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast, get_args
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 from twinframe.tokenserver.signing_keys import Algorithm, SigningKey, build_signing_key
 

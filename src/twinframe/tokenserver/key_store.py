@@ -6,10 +6,10 @@ import os
 import stat
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from twinframe.access.authentication.credentials_file import make_directory
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 from twinframe.runtime.files import write_durably
 from twinframe.runtime.locks import hold_lock

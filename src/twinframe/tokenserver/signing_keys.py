@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, assert_never
 
@@ -23,8 +24,6 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
-
-from twinframe.classes import dataclass
 
 Algorithm: TypeAlias = Literal["RS256", "ES256", "EdDSA"]
 PrivateKey: TypeAlias = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey

@@ -10,12 +10,12 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote_plus
 
 from authlib.oauth2.base import OAuth2Error
 from authlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestError
 
-from twinframe.classes import dataclass
 from twinframe.errors import InputError
 from twinframe.model.json import JsonLimits, parse_json
 

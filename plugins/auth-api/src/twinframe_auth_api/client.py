@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 
 from twinframe import __version__
-from twinframe.classes import dataclass
 from twinframe.errors import InputError, SettingsError
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue

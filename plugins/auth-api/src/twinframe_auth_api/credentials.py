@@ -11,8 +11,8 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.model.values import JsonValue
 from twinframe_auth_api.client import OK, BoundedClient
 from twinframe_auth_api.errors import AnswerRefusedError

@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe_auth_api.errors import AnswerRefusedError
 
 T = TypeVar("T")

@@ -6,13 +6,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
 from cachetools import TLRUCache
 
 from twinframe.access.permissions import Caller, PermissionProvider
-from twinframe.classes import dataclass
 from twinframe.model.values import JsonValue
 from twinframe_auth_api.breaker import CircuitBreaker
 from twinframe_auth_api.client import OK, BoundedClient

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import NodePattern
 from twinframe.query.engine import CannotRun
 from twinframe_columns.expressions import Condition, Evaluate

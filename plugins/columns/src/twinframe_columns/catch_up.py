@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.storage.base import ChangeKind, GraphSession
 from twinframe_columns import kinds as k
 from twinframe_columns.build import DEEPEST, MOST_COLUMNS, batch, order_labels

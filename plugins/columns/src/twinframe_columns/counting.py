@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import Direction, RelationshipPattern
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k

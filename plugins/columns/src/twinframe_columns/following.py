@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import Direction, Length, RelationshipPattern
 from twinframe.query.engine import CannotRun
 from twinframe_columns.candidates import Candidates

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, cast
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate.constants import open_constant_run

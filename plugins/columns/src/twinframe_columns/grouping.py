@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.frame import Frame

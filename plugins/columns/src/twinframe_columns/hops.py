@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.query.engine import CannotRun
 from twinframe_columns.edges import Edges
 from twinframe_columns.frame import MOST_ROWS

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import (
     Binary,
     BinaryOperator,

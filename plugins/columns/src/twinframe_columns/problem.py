@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import Direction, RelationshipPattern
 from twinframe_columns.candidates import Candidates
 from twinframe_columns.expressions import Condition, Evaluate

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.query.algebra import LabelExpression
 from twinframe.query.engine import CannotRun

@@ -7,11 +7,11 @@ one of the rows, raises `CannotRun`: another engine then answers.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.query.engine import CannotRun
 from twinframe_columns import kinds as k
 from twinframe_columns.column import Column

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.hooks.sites import Content, build_content
 
 PACKAGED: Final = Path(__file__).resolve().parent / "assets"

@@ -10,13 +10,13 @@ import asyncio
 import gzip
 import html
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import SettingsError
 from twinframe.hooks.sites import Content, ServiceFacts, Site, SiteRequest, build_content
 from twinframe.model.values import JsonValue

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.storage.points import MICROSECONDS
 from twinframe.storage.tables import TableSession
 from twinframe_points.columns import Columns, pack_columns, unpack_columns

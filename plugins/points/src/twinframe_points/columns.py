@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -12,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageDamaged
 from twinframe.storage.points import PointValue
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.storage.tables import Tables, TableSession
 from twinframe_points.blocks import (
     BLOCK_POINTS,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from secrets import randbits
 from typing import Final
 
 import numpy as np
 
-from twinframe.classes import dataclass
 from twinframe.storage.tables import TableSession
 from twinframe_points.columns import Columns, pack_columns, unpack_columns
 

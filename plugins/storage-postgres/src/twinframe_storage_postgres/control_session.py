@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import psycopg
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, StorageError
 from twinframe.storage.control import (
     Comparison,

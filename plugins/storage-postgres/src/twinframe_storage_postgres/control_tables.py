@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import orjson
 from psycopg import errors
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 from twinframe.storage.control import Key, RecordKind
 from twinframe.storage.control_kinds import OWN_KEYS

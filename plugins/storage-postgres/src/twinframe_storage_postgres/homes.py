@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 from typing import Final, TypeVar
 
 from psycopg import errors as pg
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageError
 from twinframe_storage_postgres.connections import (
     DURABLE,

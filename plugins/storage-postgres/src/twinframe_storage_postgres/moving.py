@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from psycopg import errors as pg
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError, StorageBusy, StorageError
 from twinframe.runtime.backoff import Backoff
 from twinframe_storage_postgres.connections import (

@@ -7,6 +7,7 @@ import secrets
 import time
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -14,7 +15,6 @@ from typing import Final
 import psycopg
 from psycopg import errors as pg
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError, StorageBusy
 from twinframe.runtime.backoff import Backoff
 from twinframe_storage_postgres.connections import Connection

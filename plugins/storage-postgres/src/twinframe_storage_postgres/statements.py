@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, groupby
 from typing import Any, Final, NoReturn, TypeAlias
@@ -17,7 +18,6 @@ from typing import Any, Final, NoReturn, TypeAlias
 import psycopg
 from psycopg import errors as pg
 
-from twinframe.classes import dataclass
 from twinframe.errors import QueryTimeout, StorageMoved, TwinframeError
 from twinframe_storage_postgres.connections import Connection, Connections
 from twinframe_storage_postgres.errors import (

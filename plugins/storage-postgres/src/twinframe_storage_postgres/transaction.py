@@ -8,13 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
 import psycopg
 from psycopg import errors as pg
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     QueryTimeout,
     RelationshipNotFound,

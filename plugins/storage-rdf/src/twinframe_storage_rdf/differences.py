@@ -7,12 +7,11 @@ Laid over records as they are read, they show another version of the graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord, TwinRecord
 from twinframe_storage_rdf.mapping import pack_event, unpack_event
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import ClassVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import QueryTimeout, Unsupported
 from twinframe.storage.triples import QueryForm
 from twinframe_storage_rdf.mapping import Triple

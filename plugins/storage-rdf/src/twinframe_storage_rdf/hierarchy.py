@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
-from twinframe.classes import dataclass
 from twinframe.model.ids import build_labels
 
 Interfaces = Mapping[str, tuple[str, ...]]

@@ -6,13 +6,12 @@ The reference page `rdf-mapping.md` shows the mapping with examples.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, cast
 from urllib.parse import quote, unquote
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.model.ids import build_model_name
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import (

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
-
-from twinframe.classes import dataclass
 
 _SEGMENT: Final = "[A-Za-z0-9_]+"
 _MODEL: Final = re.compile(

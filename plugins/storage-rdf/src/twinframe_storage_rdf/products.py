@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.engine import Change

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.mapping import GraphNames

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe_storage_rdf.engine import Change, Guard
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import Iri, render_iri, render_term

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import apsw
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageError
 from twinframe.storage.control import (
     Comparison,

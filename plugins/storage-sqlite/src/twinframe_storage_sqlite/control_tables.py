@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import apsw
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 from twinframe.storage.control import RecordKind
 from twinframe.storage.control_kinds import OWN_KEYS

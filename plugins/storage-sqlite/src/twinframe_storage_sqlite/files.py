@@ -7,10 +7,10 @@ import os
 import re
 import shutil
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 
 CONTROL_NAME: Final = "control"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
-
-from twinframe.classes import dataclass
 
 _MOST_TEXTS: Final = 256
 _MOST_KNOWN: Final = 1024

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 import apsw
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 from twinframe.runtime.files import write_durably
 from twinframe.storage.writer_lock import WriterLock

@@ -11,13 +11,13 @@ import os
 import shutil
 import struct
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import apsw
 
-from twinframe.classes import dataclass
 from twinframe.runtime.files import sync_open
 from twinframe_storage_sqlite.checksums import choose_vfs
 from twinframe_storage_sqlite.errors import EngineError, build_damaged

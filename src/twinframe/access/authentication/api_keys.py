@@ -7,6 +7,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +24,6 @@ from twinframe.access.authentication.credentials_file import (
 )
 from twinframe.access.authentication.port import MISSING, Authenticator, Headers
 from twinframe.access.permissions import API_KEY, Caller
-from twinframe.classes import dataclass
 from twinframe.errors import NotFound, StorageError, Unauthenticated
 
 _VERSION = 1

@@ -6,9 +6,9 @@ import binascii
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-from twinframe.classes import dataclass
 from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 

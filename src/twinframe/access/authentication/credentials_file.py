@@ -13,10 +13,10 @@ import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageError
 from twinframe.runtime.locks import hold_lock
 

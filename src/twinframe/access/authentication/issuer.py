@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -13,7 +14,6 @@ import httpx2
 from twinframe.access.authentication.compact import parse_object, render_value
 from twinframe.access.authentication.key_cache import KeysUnavailable
 from twinframe.access.authentication.keys import MAX_SET_BYTES, KeySet, build_key_set
-from twinframe.classes import dataclass
 from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 from twinframe.settings import check_endpoint

@@ -6,11 +6,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 from twinframe.access.authentication.compact import render_value
 from twinframe.access.authentication.keys import KeySet, KeySource, VerificationKey
-from twinframe.classes import dataclass
 from twinframe.errors import Unauthenticated
 from twinframe.runtime.backoff import Backoff
 

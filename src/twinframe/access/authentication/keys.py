@@ -7,7 +7,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,6 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK, PyJWTError
 
 from twinframe.access.authentication.compact import parse_object, render_value
-from twinframe.classes import dataclass
 from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 

@@ -7,6 +7,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -14,7 +15,6 @@ from twinframe.access.authentication.compact import parse_compact, render_value
 from twinframe.access.authentication.keys import KeySource
 from twinframe.access.authentication.port import MISSING, Authenticator, Headers
 from twinframe.access.permissions import Caller
-from twinframe.classes import dataclass
 from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 

@@ -7,10 +7,9 @@ readable: it owes for the time while it was open. Bodies of requests become an `
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.control.billing.months import Interval, read_seconds, subtract
 from twinframe.control.records.actors import parse_email
 from twinframe.control.records.documents import Table

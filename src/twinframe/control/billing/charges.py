@@ -7,9 +7,9 @@ A statement is the sum of its lines; nothing else is rounded.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
-from twinframe.classes import dataclass
 from twinframe.control.billing.months import Interval, Month
 from twinframe.control.billing.prices import LEVELS, PriceBook
 from twinframe.control.billing.spans import Span

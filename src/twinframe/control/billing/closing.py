@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.control.billing.months import Month, parse_month
 from twinframe.control.records.documents import Table
 from twinframe.storage.control import ControlSession, ControlTransaction

@@ -8,10 +8,10 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 
 DAY: Final = 86_400

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from twinframe.classes import dataclass
 from twinframe.control.billing.prices import TypePrice
 from twinframe.errors import ConfigurationError, ErrorDetail
 from twinframe.hooks.resource_types.base import ResourceType

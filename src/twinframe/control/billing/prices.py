@@ -6,9 +6,9 @@ resource; the first list also applies to all time before it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Month, read_seconds
 from twinframe.control.records.documents import Table

@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.control.billing.accounts import ACCOUNTS, BillingAccount, read_account
 from twinframe.control.billing.closing import close_month, find_closed
 from twinframe.control.billing.months import Interval, Month, find_month, list_months, read_seconds

@@ -7,10 +7,9 @@ late for it counts from the first open second.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Interval
 from twinframe.control.records.documents import Table

@@ -9,9 +9,9 @@ import asyncio
 import enum
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from twinframe.classes import dataclass
 from twinframe.control.billing.accounts import ACCOUNTS, BillingAccount, find_paid, list_accounts
 from twinframe.control.billing.charges import Line, build_lines
 from twinframe.control.billing.closing import find_closed

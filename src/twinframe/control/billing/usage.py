@@ -7,10 +7,9 @@ that come late, twice, or not at all.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from twinframe.classes import dataclass
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import DAY, Interval, Month, read_seconds
 from twinframe.control.billing.spans import SPANS, Span

@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from time import time
 from typing import Any, Final, cast
 
 from twinframe.access.gate import Audit
 from twinframe.access.rates import CallerRates
-from twinframe.classes import dataclass
 from twinframe.control.hosting.graphs import HostedGraphEntry
 from twinframe.control.hosting.journal import Change, GraphJournal
 from twinframe.errors import GraphNotFound, TwinframeError

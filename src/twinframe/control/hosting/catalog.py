@@ -11,13 +11,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import Conflict, InvalidArgument, StorageDamaged
 from twinframe.model.ids import is_resource_id
 from twinframe.storage.base import GraphStore

@@ -11,12 +11,11 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.control.hosting.catalog import Catalog, CatalogEntry
 from twinframe.control.hosting.catalog_changes import build_id, put_database
 from twinframe.control.hosting.catalog_records import RecordCatalog

@@ -11,11 +11,11 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
 from twinframe.access.gate import Gate
-from twinframe.classes import dataclass
 from twinframe.control.hosting.catalog import (
     Availability,
     Catalog,

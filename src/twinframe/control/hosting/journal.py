@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import time
@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.control.hosting.catalog import Catalog, HostedSettings
 from twinframe.errors import TwinframeError
 from twinframe.http.errors import render_text

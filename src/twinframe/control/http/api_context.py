@@ -7,6 +7,7 @@ the change.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from falcon.asgi import Request, Response
@@ -14,7 +15,6 @@ from falcon.asgi import Request, Response
 from twinframe.access.gate import Gate
 from twinframe.access.permissions import Caller
 from twinframe.access.rates import CallerRates
-from twinframe.classes import dataclass
 from twinframe.control.plane import ControlPlane
 from twinframe.control.records.actors import Actor, ActorKind
 from twinframe.errors import Unauthenticated

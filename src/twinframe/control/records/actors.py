@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 
 ActorKind: TypeAlias = Literal["user", "service", "operator"]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.control.records.idempotency import Idempotency
 from twinframe.control.records.runner import ControlRunner
 from twinframe.model.clock import Clock, read_clock

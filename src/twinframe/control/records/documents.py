@@ -6,13 +6,12 @@ All times are nanoseconds since 1970-01-01T00:00:00Z.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 import orjson
 from pydantic import TypeAdapter
 
-from twinframe.classes import dataclass
 from twinframe.control.records.actors import ActorKind, Principal
 from twinframe.control.records.listing import BY_ID, Listed, Slice, find_page
 from twinframe.control.records.scopes import Scope, ScopeType

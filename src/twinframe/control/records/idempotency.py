@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.control.records.actors import Actor
 from twinframe.control.records.documents import KEPT_ANSWERS, KeptAnswer, T, Table
 from twinframe.errors import IdempotencyMismatch, InvalidArgument

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
 from typing import Final, Generic, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.storage.control import Condition, ControlSession, Order, Record
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
-from twinframe.classes import dataclass
 from twinframe.control.records.states import ResourceState
 from twinframe.errors import InvalidArgument
 from twinframe.errors.nearest import render_hint

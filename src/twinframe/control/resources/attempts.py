@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
-from twinframe.classes import dataclass
 from twinframe.control.records.runner import ControlRunner
 from twinframe.control.records.states import BUSY, Cause, ResourceState, find_next
 from twinframe.control.resources.documents import (
@@ -79,7 +78,7 @@ class ProvisionRules:
 
     max_attempts: int = 8
     attempt_timeout: float = 300.0
-    pause: Backoff = Backoff(1.0, 300.0)
+    pause: Backoff = Backoff(1.0, 300.0)  # noqa: RUF009 - it is immutable
 
 
 class AttemptRunner:

@@ -6,11 +6,11 @@ All times are nanoseconds since 1970-01-01T00:00:00Z.
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.control.records.documents import Table
 from twinframe.control.records.names import render_moment
 from twinframe.control.records.states import ResourceState

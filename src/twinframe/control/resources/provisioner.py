@@ -12,11 +12,10 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.control.records.runner import ControlRunner
 from twinframe.control.resources.attempts import (
     AttemptRunner,

@@ -6,9 +6,9 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar, cast
 
-from twinframe.classes import dataclass
 from twinframe.control.records.names import parse_id, parse_name
 from twinframe.errors import ErrorDetail, InputError, LimitExceeded, ValidationFailed
 from twinframe.errors.nearest import render_hint

@@ -7,10 +7,9 @@ stored answer. The provisioner does the provisioning.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.control.records.documents import PROJECTS
 from twinframe.control.records.listing import Listed, Slice, merge_page
 from twinframe.control.records.states import Cause, ResourceState, find_next

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.control.records.runner import ControlRunner
 from twinframe.control.records.states import ResourceState
 from twinframe.control.resources.attempts import FindLimits, build_context, find_no_limits

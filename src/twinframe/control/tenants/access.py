@@ -10,10 +10,10 @@ and roles there are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from twinframe.access.permission_grammar import Grant
-from twinframe.classes import dataclass
 from twinframe.control.records.actors import Actor, Principal, build_principals
 from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import (

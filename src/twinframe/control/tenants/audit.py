@@ -7,9 +7,9 @@ SEC: an entry belongs to the organization it happened in, whose id is never reus
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.control.records.actors import Actor
 from twinframe.control.records.context import ControlContext
 from twinframe.control.records.documents import AUDIT, AuditEntry, build_object

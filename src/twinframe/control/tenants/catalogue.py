@@ -6,11 +6,11 @@ The page `docs/reference/roles.md` is generated from them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from twinframe.access.permission_grammar import Grant, Permission, parse_grant, parse_permission
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.errors.nearest import render_hint
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from twinframe.classes import dataclass
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.metamodel import (
     AdjunctRule,

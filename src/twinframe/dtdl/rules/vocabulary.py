@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.metamodel import AdjunctRule, Kind, PropertyRule, Vocabulary
 from twinframe.dtdl.rules.core import CLASSES
 from twinframe.dtdl.rules.quantities import Table

@@ -8,12 +8,11 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final, TypeVar
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
 from twinframe.graph.context.context import GraphRunner, ServiceWrite
 from twinframe.runtime.leases import LeaseLost, LeaseState, LifeWatch

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.graph.context.model_cache import ModelCache, PinnedModels
 from twinframe.graph.context.paging import Listing, PageSizes, TokenSigner
 from twinframe.graph.context.write_clock import WriteClock

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.dtdl import SERVICE, Interface, TwinValidator, compile_validator, parse_models
 from twinframe.dtdl.outline import ModelOutline
 from twinframe.errors import StorageDamaged

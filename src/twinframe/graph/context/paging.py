@@ -7,11 +7,11 @@ import binascii
 import hashlib
 import hmac
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar, cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, InvalidContinuationToken
 from twinframe.model.clock import Clock
 from twinframe.model.pages import Page, PageRequest

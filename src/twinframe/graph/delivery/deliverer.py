@@ -10,10 +10,9 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import EventRouteFilterInvalid, StorageError
 from twinframe.graph.background.leases import Lease, delete_lease
 from twinframe.graph.context.context import GraphContext, ServiceWrite

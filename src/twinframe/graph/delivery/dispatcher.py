@@ -9,9 +9,9 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.graph.events.event import Event
 from twinframe.hooks.event_sinks.base import DeliveryFailed, DeliveryRefused, EndpointGone
 from twinframe.model.clock import Clock, read_clock

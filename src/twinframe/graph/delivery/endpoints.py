@@ -6,9 +6,8 @@ import asyncio
 import enum
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.errors import TwinframeError
 from twinframe.graph.events.event import Event
 from twinframe.graph.events.history import render_history

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.dtmi import parse_versionless
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelCache, ModelView

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final, Protocol
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.graph.events.event import Event
 from twinframe.storage.base import GraphSession, GraphTransaction
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import EventsDisabled, InvalidArgument, MemoryExhausted, TooManyStreams
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.reading import MUCH, EventReader

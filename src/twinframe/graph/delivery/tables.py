@@ -10,10 +10,9 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Collection
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import EventRouteFilterInvalid
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext

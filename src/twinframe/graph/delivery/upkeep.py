@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.delivery.records import read_progress, read_routes

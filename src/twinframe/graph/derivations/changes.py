@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.graph.derivations.footprint import Keys, walk_back
 from twinframe.graph.derivations.order import Understood
 from twinframe.graph.documents.derivations import Derivation

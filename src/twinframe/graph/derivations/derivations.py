@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     DerivationInvalid,
     DerivationNotFound,

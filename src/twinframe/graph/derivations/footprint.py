@@ -10,11 +10,10 @@ still there. Elements that are new lie on ways that are there now.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import DerivationInvalid
 from twinframe.graph.derivations.texts import THIS, find_matches
 from twinframe.query.algebra import (

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, MemoryExhausted, QueryTimeout, StorageBusy
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext, ServiceWrite

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, assert_never
 
-from twinframe.classes import dataclass
 from twinframe.graph.derivations.footprint import Footprint, ReadNode
 from twinframe.graph.documents.derivations import Derivation
 from twinframe.model.ids import TWIN_LABEL, build_model_name

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.graph.documents.derivations import Derivation
 from twinframe.settings.derivations import MOST_DERIVATIONS
 from twinframe.storage.base import GraphSession, GraphTransaction

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, ValidationFailed
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext

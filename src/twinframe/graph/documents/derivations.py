@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.settings.derivations import MOST_DERIVATIONS
 from twinframe.storage.base import GraphSession, GraphTransaction
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import RelationshipRecord

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.graph.events.envelope import EventType
 
 Path: TypeAlias = tuple[str, ...]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import RelationshipNotFound, TwinNotFound
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.paging import Listing

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.storage.base import EntityKey, IncomingRelationship, Listed
 
 IncomingRank: TypeAlias = tuple[tuple[str | int, ...], str, str]

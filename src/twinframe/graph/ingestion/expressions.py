@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import jmespath
@@ -14,7 +15,6 @@ import jsonpointer
 from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, TwinframeError
 from twinframe.errors.nearest import render_hint
 from twinframe.model.json import MAX_INTEGER, MIN_INTEGER, check_characters

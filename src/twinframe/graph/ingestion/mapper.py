@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, LimitExceeded, TwinframeError
 from twinframe.graph.documents.twins import is_source_time
 from twinframe.graph.ingestion.expressions import Message

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.errors.nearest import render_hint
 from twinframe.graph.ingestion.expressions import Expression, Message, parse_expression

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import TwinframeError
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.documents.twins import METADATA, MODEL, SOURCE_TIME, JsonObject, list_parts

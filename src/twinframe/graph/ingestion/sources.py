@@ -7,9 +7,9 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageError
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context.context import GraphContext, ServiceWrite

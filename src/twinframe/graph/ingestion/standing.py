@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.graph.context.context import GraphContext
 from twinframe.hooks.sources.base import SourceMessage
 from twinframe.storage.base import GraphSession, GraphTransaction

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.hooks.sources.base import TopicForm
 

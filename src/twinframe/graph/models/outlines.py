@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.outline import ContentOutline, Element, ModelOutline, read_elements, read_list
 from twinframe.graph.context.model_cache import read_documents
 from twinframe.graph.documents.derivations import read_derivations

@@ -7,11 +7,11 @@ their text, and an upload may have tens of thousands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.dtdl import SERVICE, Interface, parse_models
 from twinframe.dtdl.outline import ModelOutline, read_elements
 from twinframe.errors import LimitExceeded

@@ -6,10 +6,9 @@ It reads names from stored documents without parsing the models.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.outline import ModelOutline
 from twinframe.errors import QueryInvalid
 from twinframe.errors.nearest import find_nearest

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, cast
 
-from twinframe.classes import dataclass
 from twinframe.errors import TwinNotFound
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.paging import Continuation

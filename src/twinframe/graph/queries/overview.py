@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.models.outlines import Outlines, read_outlines
 from twinframe.graph.queries.queries import Queries

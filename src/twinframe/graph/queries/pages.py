@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from typing import Final, Protocol, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidContinuationToken
 from twinframe.graph.queries.names import QueryWarning
 from twinframe.graph.queries.plans import Plan, QueryPlans

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from twinframe.classes import dataclass
 from twinframe.graph.context.model_cache import ModelCache
 from twinframe.graph.queries.explaining import ExplainExecution, ProfileExecution
 from twinframe.graph.queries.names import NameCache, NameCheck, QueryWarning

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, cast
 
-from twinframe.classes import dataclass
 from twinframe.graph.context.paging import Continuation, TokenSigner
 from twinframe.model.values import JsonValue, Value
 

@@ -14,13 +14,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, Self
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     InvalidContinuationToken,
     LimitExceeded,

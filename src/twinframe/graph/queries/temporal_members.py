@@ -7,10 +7,9 @@ and components. An invalid text, and a schema that contains itself, stay unchang
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, cast
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.interfaces import Interface, Property
 from twinframe.dtdl.outline import ContentOutline, Element, ModelOutline, read_list
 from twinframe.dtdl.schemas import ArraySchema, MapSchema, ObjectSchema, PrimitiveSchema, Schema

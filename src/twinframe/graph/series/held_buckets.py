@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import mul, sub
 from typing import Any, Final
 
-from twinframe.classes import dataclass
 from twinframe.graph.series.held import SAME, Held, is_point
 from twinframe.storage.points import Buckets, PointValue, Window, build_room_error
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, LimitExceeded, OperationNotAllowed, TwinframeError
 from twinframe.errors.nearest import render_hint
 from twinframe.graph.series.paths import ChosenPaths, check_value, list_values

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.model.paths import build_path
 from twinframe.model.values import JsonValue

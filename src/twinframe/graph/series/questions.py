@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, LimitExceeded, MissingArgument
 from twinframe.errors.nearest import render_hint
 from twinframe.graph.series.lines import check_ahead

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.interfaces import Property, Telemetry
 from twinframe.dtdl.schemas import ArraySchema, GeospatialSchema, MapSchema, ObjectSchema
 from twinframe.errors import (

@@ -9,11 +9,10 @@ first nodes and relationships have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.outline import ContentOutline, Element, ModelOutline
 from twinframe.graph.context.model_cache import read_documents
 from twinframe.model.ids import OPEN_MODELS, TWIN_LABEL, build_model_name

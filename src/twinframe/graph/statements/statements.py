@@ -11,11 +11,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeVar, cast
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, QueryInvalid, TwinframeError
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.queries.plans import build_options

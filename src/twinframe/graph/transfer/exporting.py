@@ -10,14 +10,13 @@ import asyncio
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.documents.twins import list_parts
 from twinframe.graph.history.history import History

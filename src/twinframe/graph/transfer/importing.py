@@ -11,11 +11,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     EmptyBody,
     ImportFileInvalid,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import ErrorDetail, TwinframeError
 from twinframe.graph.transfer.sections import Section
 from twinframe.model.clock import Clock, render_update_time

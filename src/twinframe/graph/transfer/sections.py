@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import ImportFileInvalid, InvalidArgument
 from twinframe.errors.nearest import find_nearest
 from twinframe.graph.history.history import parse_instant

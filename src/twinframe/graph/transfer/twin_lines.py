@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import LoadedModel

@@ -7,9 +7,9 @@ order, a bounded group of them a commit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,

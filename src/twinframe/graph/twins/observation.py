@@ -7,10 +7,9 @@ the store keeps nothing of it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
-from twinframe.classes import dataclass
 from twinframe.graph.context.context import GraphContext, GraphRunner
 from twinframe.graph.context.write_clock import WriteClock
 from twinframe.graph.models.models import Models

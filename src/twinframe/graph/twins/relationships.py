@@ -7,11 +7,11 @@ of its source: name, target and properties.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.dtdl import Relationship as RelationshipDefinition
 from twinframe.errors import (
     InvalidRelationship,

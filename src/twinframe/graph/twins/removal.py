@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.twins.changes import remove_relationship, remove_twin

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import ComponentNotFound, InvalidArgument, LimitExceeded, TwinNotFound
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import ModelCache

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,

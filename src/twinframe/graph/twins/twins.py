@@ -7,11 +7,11 @@ in that transaction, so of concurrent writers with one etag exactly one succeeds
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import ComponentNotFound, ModelDecommissioned, TwinNotFound
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.context.model_cache import LoadedModel, ModelView

@@ -8,12 +8,11 @@ content gives itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, LimitExceeded, WorkspaceNotFound
 from twinframe.errors.nearest import render_hint
 from twinframe.graph.context.context import GraphContext

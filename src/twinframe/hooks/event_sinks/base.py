@@ -7,8 +7,8 @@ time. The caller handles retries, order and giving up.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.errors import TwinframeError
 
 STRUCTURED = "application/cloudevents+json; charset=utf-8"

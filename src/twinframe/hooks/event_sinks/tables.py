@@ -9,9 +9,9 @@ from __future__ import annotations
 import enum
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from twinframe.classes import dataclass
 from twinframe.hooks.event_sinks.base import Sink
 
 

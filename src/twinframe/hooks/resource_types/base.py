@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     ErrorDetail,
     InvalidArgument,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ParamSpec, Protocol, TypeVar
 
-from twinframe.classes import dataclass
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.hooks.resource_types.quotas import QuotaLimit
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import Final
-
-from twinframe.classes import dataclass
 
 
 class Sku(enum.StrEnum):

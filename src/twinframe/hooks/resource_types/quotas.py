@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
-from twinframe.classes import dataclass
 from twinframe.errors import QuotaExceeded
 from twinframe.hooks.resource_types.prices import Sku
 from twinframe.model.clock import Clock, read_clock

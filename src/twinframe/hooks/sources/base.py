@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from twinframe.classes import dataclass
 from twinframe.errors import TwinframeError
 
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})

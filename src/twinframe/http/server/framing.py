@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import http
 import re
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.errors import MemoryExhausted
 from twinframe.http.errors import render_envelope
 from twinframe.runtime.memory import MemoryAccount, Part

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import orjson
 from pydantic import Field
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, RelationshipsNotDeleted
 from twinframe.graph.models.outlines import Outlines
 from twinframe.graph.twins.observation import WriteCases

@@ -6,11 +6,10 @@ no fixed number of days, nor a day of seconds; only fractions are carried down, 
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.model.temporal.failures import build_argument_error, build_overflow
 from twinframe.model.temporal.instants import NANOSECONDS, NANOSECONDS_OF_DAY
 

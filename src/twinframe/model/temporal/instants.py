@@ -9,10 +9,9 @@ in two zones is two values, and they are ordered from west to east and then by z
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.model.temporal.calendar import check_day, split_day
 from twinframe.model.temporal.failures import check_between
 from twinframe.model.temporal.zones import SECONDS_OF_DAY, find_offset, resolve_local

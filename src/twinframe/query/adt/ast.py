@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import AggregateKind, BinaryOperator, Direction, Length
 from twinframe.query.spans import Span
 

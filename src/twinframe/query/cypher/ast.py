@@ -6,10 +6,9 @@ in the fields that say so (PERF: frozen dataclasses cost three times as much to 
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import (
     AggregateKind,
     BinaryOperator,

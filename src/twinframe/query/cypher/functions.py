@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import AggregateKind
 from twinframe.query.cypher import static_types as t
 from twinframe.query.cypher.static_types import Kind

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-
-from twinframe.classes import dataclass
+from dataclasses import dataclass
 
 
 class Kind(enum.Enum):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.query.spans import Span
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.query.cypher.functions import FUNCTIONS, Function
 from twinframe.query.cypher.static_types import Kind, StaticType
 from twinframe.query.cypher.tokens import PREFIXES, WRITING_CLAUSES

@@ -5,9 +5,9 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.model.values import Value
 from twinframe.query.algebra import (

@@ -6,8 +6,8 @@ It defines the meaning of the algebra, against which faster engines are tested.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.model.values import Value
 from twinframe.query.algebra import Query

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, QueryTimeout
 from twinframe.model.values import Value
 from twinframe.query.evaluate.sizes import WORD, measure

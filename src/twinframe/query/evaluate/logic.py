@@ -5,9 +5,9 @@ predicates.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from twinframe.classes import dataclass
 from twinframe.errors import QueryInvalid
 from twinframe.model.comparison import (
     equals,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, assert_never
 
-from twinframe.classes import dataclass
 from twinframe.errors import QueryInvalid
 from twinframe.model.comparison import build_equivalence_key, build_order_key, name_type
 from twinframe.query.algebra import (

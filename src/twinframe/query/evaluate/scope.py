@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import Operator
 from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.evaluate.run import Stream

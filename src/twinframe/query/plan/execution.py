@@ -8,12 +8,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidContinuationToken, LimitExceeded
 from twinframe.model.rendering import render_json, render_row
 from twinframe.model.values import Value

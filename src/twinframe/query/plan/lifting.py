@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
-from twinframe.classes import dataclass
 from twinframe.model.values import Value
 from twinframe.query import algebra as al
 from twinframe.query.evaluate.analysis import find_variables

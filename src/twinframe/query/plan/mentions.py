@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.paths import split_path
 from twinframe.query.algebra import (

@@ -8,13 +8,12 @@ after the run, by a statement for each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from time import perf_counter
 from typing import Final, NamedTuple, cast
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, QueryInvalid, QueryTimeout
 from twinframe.model.values import Value
 from twinframe.query.algebra import (

@@ -7,9 +7,8 @@ that it accepts, else nothing; the evaluator runs the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from twinframe.classes import dataclass
 from twinframe.model.values import Value
 from twinframe.query.algebra import (
     Aggregate,

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.model.values import Node, Relationship, Value
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.dialect import Dialect

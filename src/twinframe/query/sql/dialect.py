@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import AggregateKind
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import kinds as k

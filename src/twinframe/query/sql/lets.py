@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TypeAlias
-
-from twinframe.classes import dataclass
 
 _SHORT = 40
 

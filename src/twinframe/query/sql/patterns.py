@@ -7,8 +7,8 @@ engine chooses the order of the joins, and `walks` compiles variable lengths.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import (
     Binary,
     BinaryOperator,

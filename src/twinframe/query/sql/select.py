@@ -7,9 +7,8 @@ scope.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from twinframe.classes import dataclass
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.bindings import Bindings, read_parameter

@@ -8,7 +8,8 @@ rows is one whole level, whose nodes and those seen before are sets of row ids.
 
 from __future__ import annotations
 
-from twinframe.classes import dataclass
+from dataclasses import dataclass
+
 from twinframe.query.algebra import Direction, GraphPattern, PathKind, RelationshipPattern
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import kinds as k

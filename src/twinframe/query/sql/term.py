@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
-from twinframe.classes import dataclass
 from twinframe.query.engine import CannotRun
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.bindings import Source

@@ -7,8 +7,8 @@ row ids.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import Direction, Length, RelationshipPattern
 from twinframe.query.sql import kinds as k
 from twinframe.query.sql.bindings import Source

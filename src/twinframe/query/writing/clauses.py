@@ -7,10 +7,9 @@ the transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded
 from twinframe.model.comparison import name_type
 from twinframe.model.values import Node, Path, Relationship, Value, parameter_signature

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import QueryInvalid
 from twinframe.model.comparison import build_equivalence_key
 from twinframe.model.values import Node, Value

@@ -5,10 +5,9 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.model.values import JsonValue, Node, Relationship, Value
 
 Document: TypeAlias = dict[str, JsonValue]

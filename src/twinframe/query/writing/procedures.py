@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.model.temporal.durations import Duration
 from twinframe.model.values import Node, Path, Relationship, Temporal, Value
 from twinframe.query.reader import GraphReader

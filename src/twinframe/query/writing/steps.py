@@ -6,10 +6,9 @@ are the reading steps. A step is done with all rows before the next one begins.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import (
     Argument,
     Expression,

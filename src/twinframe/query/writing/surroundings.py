@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.model.values import Value
 from twinframe.query.engine import QueryEngine
 from twinframe.query.evaluate.limits import Limits

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
-from twinframe.classes import dataclass
 from twinframe.errors.masking import mask_secrets
 
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
-
-from twinframe.classes import dataclass
 
 CURRENT_REQUEST: Final[ContextVar[str]] = ContextVar("request_id", default="")
 """The id of the present request, where there is one."""

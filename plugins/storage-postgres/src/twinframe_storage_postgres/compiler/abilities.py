@@ -7,9 +7,9 @@ that answers all of them.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.query.engine import CannotRun
 
 RECURSION: Final = "RECURSIVE"

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.model.rendering import render_json
 from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.query.sql import (

@@ -7,13 +7,13 @@ this one; the tests make them with the evaluator.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.query.language import parse_query
 from twinframe_storage_postgres.compiler.engine import PostgresQuery, compile_query
 

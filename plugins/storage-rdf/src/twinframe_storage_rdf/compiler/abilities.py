@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate import kinds as k
 

@@ -5,7 +5,8 @@ NOTE: in SPARQL one unbound value makes an aggregate an error, where Cypher leav
 
 from __future__ import annotations
 
-from twinframe.classes import dataclass
+from dataclasses import dataclass
+
 from twinframe.query.algebra import AggregateCall, AggregateKind
 from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate import kinds as k

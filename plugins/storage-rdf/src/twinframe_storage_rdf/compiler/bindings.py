@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, QueryInvalid
 from twinframe.model.values import Value
 from twinframe.query.engine import CannotRun

@@ -10,8 +10,8 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.model.values import Value
 from twinframe.query.algebra import (
     Expression,

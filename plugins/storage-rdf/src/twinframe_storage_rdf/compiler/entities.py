@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import Expression, Literal, Property, Subscript, Variable
 from twinframe.query.engine import CannotRun
 from twinframe.query.evaluate import kinds as k

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.model.rendering import build_json
 from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.query.algebra import Query, ResultShape

@@ -12,13 +12,13 @@ import re
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageBusy, StorageError
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.abilities import (

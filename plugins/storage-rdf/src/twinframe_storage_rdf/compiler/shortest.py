@@ -8,10 +8,10 @@ that `find_search` knows; the evaluator runs the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.model.ids import TWIN_LABEL
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Node, Path, Value

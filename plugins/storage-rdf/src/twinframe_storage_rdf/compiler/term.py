@@ -6,9 +6,8 @@ The null of an expression is an unbound variable or an error, which SPARQL treat
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.query.evaluate import kinds as k
 from twinframe_storage_rdf.compiler.abilities import EVERYTHING, NARROW, Abilities
 from twinframe_storage_rdf.compiler.bindings import NOWHERE, Bindings, Source

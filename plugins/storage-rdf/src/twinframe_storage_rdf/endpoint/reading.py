@@ -10,10 +10,9 @@ import enum
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded, SparqlInvalid
 from twinframe.errors.nearest import find_nearest
 from twinframe.storage.triples import QueryForm, SparqlLimits, SparqlQuery

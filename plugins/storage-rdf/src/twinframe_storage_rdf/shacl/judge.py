@@ -15,11 +15,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import IO, Any, Final, cast
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import StorageBusy, Unsupported
 from twinframe_storage_rdf.terms import Iri, Term, parse_literal
 

@@ -6,13 +6,12 @@ SPEC: Shapes Constraint Language (SHACL), W3C 20 July 2017, section 3.6.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.storage.base import GraphSession, RelationshipRecord, TwinRecord
 from twinframe.storage.triples import N_TRIPLES, REPORT_JSON, Syntax
 from twinframe_storage_rdf import vocabulary as v

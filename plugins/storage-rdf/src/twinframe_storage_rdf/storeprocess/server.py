@@ -9,10 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import InputError, LimitExceeded, QueryTimeout, StorageFull, TwinframeError
 from twinframe.runtime.heap import HeapTrimmer, set_up_heap
 from twinframe.runtime.locks import open_lock, wait_for_lock

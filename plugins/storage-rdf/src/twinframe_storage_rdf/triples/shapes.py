@@ -10,12 +10,11 @@ SPEC: Shapes Constraint Language (SHACL), W3C 20 July 2017, core constraints onl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.dtdl import (
     SERVICE,
     Component,

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.query.sql import SqlValue
 from twinframe_storage_sqlite.compiler.joins import COLUMN, Access, JoinGraph
 from twinframe_storage_sqlite.compiler.paths import find_bounded, is_identified

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
-
-from twinframe.classes import dataclass
 
 _SOURCE: Final = re.compile(
     r"(?:(?:CROSS )?JOIN )?(?P<table>twin|relationship) AS (?P<alias>[nr]\d+)(?: ON (?P<on>.+))?",

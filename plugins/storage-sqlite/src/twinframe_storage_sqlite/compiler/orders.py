@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe_storage_sqlite.compiler.estimates import Estimates, Step
 from twinframe_storage_sqlite.compiler.joins import ROW_IDS, Column, JoinGraph
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import Query
 from twinframe.query.sql import Select, SqlValue, find_key
 from twinframe_storage_sqlite.compiler.paths import (

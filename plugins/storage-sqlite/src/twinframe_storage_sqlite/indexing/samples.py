@@ -7,10 +7,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
 from typing import Final, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe_storage_sqlite.indexing.targets import Target
 from twinframe_storage_sqlite.statements import StatementRunner
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Final
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.storage.base import GraphSession, GraphTransaction
 from twinframe_storage_sqlite.indexing.targets import Target
 

@@ -6,11 +6,11 @@ The expression is the text that the compiler renders, or SQLite would not use th
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 import apsw
 
-from twinframe.classes import dataclass
 from twinframe_storage_sqlite.json_paths import render_path
 
 _NAME: Final = r"[A-Za-z][A-Za-z0-9_]{0,511}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from twinframe.classes import dataclass
 from twinframe.storage.base import GraphTransaction, WriteFunction
 from twinframe_storage_sqlite.index_notes import Note
 from twinframe_storage_sqlite.indexing.indexes import read_permanent

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from importlib import resources
 from typing import Final
 
 import apsw
 
-from twinframe.classes import dataclass
 from twinframe.errors import ConfigurationError
 
 _NAME: Final = re.compile(r"(\d{4})_\w+\.sql")

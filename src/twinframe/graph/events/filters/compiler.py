@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, assert_never
 
-from twinframe.classes import dataclass
 from twinframe.graph.events.envelope import EventType
 from twinframe.graph.events.event import ABSENT, Event, find_value
 from twinframe.graph.events.filters import parser

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.dtdl.dtmi import is_dtmi
 from twinframe.errors import EventRouteFilterInvalid, QueryInvalid
 from twinframe.errors.nearest import render_suggestion

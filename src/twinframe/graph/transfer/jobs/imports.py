@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar, cast
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     InvalidArgument,
     JobAlreadyExists,

@@ -8,11 +8,11 @@ from __future__ import annotations
 import enum
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import DeleteJobNotFound, ErrorDetail, JobNotFound, TwinframeError
 from twinframe.graph.background.leases import delete_lease
 from twinframe.graph.transfer.progress import BEGIN, Progress, load_progress

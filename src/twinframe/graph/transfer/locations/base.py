@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument
 from twinframe.errors.masking import mask_secrets
 from twinframe.graph.transfer.lines import ByteSource

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import orjson
 
-from twinframe.classes import dataclass
 from twinframe.errors import InvalidArgument, UploadIncomplete, UploadNotFound
 from twinframe.model.clock import render_update_time
 from twinframe.storage.base import GraphSession, GraphTransaction

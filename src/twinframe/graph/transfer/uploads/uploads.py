@@ -7,11 +7,10 @@ interrupted upload goes on with the next piece, and no more than a piece is held
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from twinframe.classes import dataclass
 from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,

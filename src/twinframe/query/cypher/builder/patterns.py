@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from twinframe.classes import dataclass
 from twinframe.query import algebra as al
 from twinframe.query.cypher import ast
 from twinframe.query.cypher.builder.expressions import ExpressionBuilder, join_balanced

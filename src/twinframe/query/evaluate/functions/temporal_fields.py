@@ -11,8 +11,8 @@ one, missing components are the base's, limited to the length of the month, quar
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from twinframe.classes import dataclass
 from twinframe.model.temporal import calendar
 from twinframe.model.temporal.failures import (
     build_argument_error,

@@ -6,9 +6,9 @@ Every step keeps the order of its input rows, so that all matches of one source 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from twinframe.classes import dataclass
 from twinframe.errors import QueryInvalid
 from twinframe.model.comparison import equals, name_type
 from twinframe.model.values import Node, Relationship, Value

@@ -5,10 +5,9 @@ Each step extends every input row at its end, by the variables that the step bin
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.query.algebra import (
     Expression,
     LabelExpression,

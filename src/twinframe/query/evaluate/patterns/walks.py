@@ -6,9 +6,9 @@ A walk never uses a relationship twice, nor one of `avoided`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from twinframe.classes import dataclass
 from twinframe.errors import LimitExceeded
 from twinframe.model.values import Relationship
 from twinframe.query.algebra import Length
