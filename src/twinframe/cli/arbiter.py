@@ -21,7 +21,6 @@ _LOG = logging.getLogger(__name__)
 _HURRY: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 _LOOK: Final = 0.1
 _LONGEST_WAIT: Final = 0.25
-_LOOKS: Final = 5
 
 
 class LeaveFlag:
@@ -56,7 +55,7 @@ class LeavingArbiter(Arbiter):
 
     def handle_hup(self) -> None:
         """Reload the settings, or stop: HUP also comes when the terminal is closed."""
-        if self._ends_with_terminal and _has_lost_terminal():
+        if self._ends_with_terminal and not _has_terminal():
             _LOG.info("The terminal was closed. Start with nohup or setsid to serve without one.")
             self.handle_term()
         super().handle_hup()
@@ -87,18 +86,6 @@ class LeavingArbiter(Arbiter):
                 return
             self.murder_workers()
             self.manage_workers()
-
-
-def _has_lost_terminal() -> bool:
-    """Return whether the controlling terminal is gone, or goes in the next half second.
-
-    NOTE: the signal may come before the terminal has gone, when many processes had it.
-    """
-    for _ in range(_LOOKS):
-        if not _has_terminal():
-            return True
-        time.sleep(_LOOK)
-    return False
 
 
 def _has_terminal() -> bool:

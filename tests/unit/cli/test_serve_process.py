@@ -187,6 +187,8 @@ class Terminal:
         }
         self.pid, self.end = pty.fork()
         if self.pid == 0:
+            # Or a run of the tests under nohup would have the command outlive its terminal.
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
             os.environ.update(settings)
             os.execvp(words[0], words)  # noqa: S606  (our own command)
 
