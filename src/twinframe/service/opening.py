@@ -12,7 +12,6 @@ from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.graph import BuildIngestion
 from twinframe.hooks.installation import Installation, build_triple_support
 from twinframe.runtime.instruments.base import Instruments
-from twinframe.runtime.late import load_late
 from twinframe.runtime.memory import MemoryAccount
 from twinframe.service.job_process import JobProcess
 from twinframe.service.memory import build_account
@@ -33,22 +32,17 @@ def build_graph(
     jobs: JobProcess | None = None,
     ingest: BuildIngestion | None = None,
     points: PointStore | None = None,
-    *,
-    late: bool = False,
 ) -> Graph:
     """Build the use cases over a store, with the query engine that its plugin offers for it.
 
     `graph` is the name of the stored graph; empty is the service's own. `memory` is the account of
     this process; None makes one with all the memory of the service. `jobs` runs long jobs,
     `ingest` makes the task that takes in messages. `points` are those of the graph; None: those
-    that the settings keep. `late`: what plugins build at first use is not built now.
+    that the settings keep.
     """
     memory = memory or build_account(installation.settings, workers=1)
     service.store.memory = memory
     engine = installation.build_query_engine(service.store)
-    points = points or installation.build_point_store(service.store)
-    if not late:
-        load_late(engine, points)
     scratch = service.store.scratch
     return Graph(
         service.runner,
@@ -61,7 +55,7 @@ def build_graph(
         memory=memory,
         index_upkeep=find_index_upkeep(service.store),
         run_apart=None if jobs is None else jobs.run,
-        points=points,
+        points=points or installation.build_point_store(service.store),
         ingest=ingest,
         procedures=installation.build_procedures(),
     )
@@ -87,9 +81,7 @@ async def open_graph(
     try:
         points = installation.find_point_store(service.store)
         memory = build_account(installation.settings, workers=1, alone=alone)
-        graph = build_graph(
-            installation, service, graph=store, memory=memory, points=points, late=True
-        )
+        graph = build_graph(installation, service, graph=store, memory=memory, points=points)
         if not upkeep:
             yield graph
             return

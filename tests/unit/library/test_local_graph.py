@@ -405,16 +405,3 @@ def test_what_opens_a_graph_does_not_import_falcon() -> None:
         "sys.exit(any(name in sys.modules for name in ('falcon', 'uvicorn', 'mcp')))"
     )
     assert run_program([sys.executable, "-c", code]).returncode == 0
-
-
-def test_a_small_graph_in_a_file_answers_without_numpy(tmp_path: Path) -> None:
-    code = (
-        "import sys, twinframe\n"
-        f"with twinframe.open({str(tmp_path / 'campus.db')!r}) as graph:\n"
-        "    assert graph.list_twins() == []\n"
-        "    assert list(graph.query('MATCH (n) RETURN count(n) AS c')) == [{'c': 0}]\n"
-        "    early = 'numpy' in sys.modules\n"
-        "    graph.query('EXPLAIN MATCH (n) RETURN count(n)')\n"
-        "sys.exit(early or 'numpy' not in sys.modules)"
-    )
-    assert run_program([sys.executable, "-c", code]).returncode == 0

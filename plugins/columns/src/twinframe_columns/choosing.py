@@ -21,14 +21,14 @@ from twinframe.query.evaluate.member_typing import MemberTyping
 from twinframe.query.measures import Measures
 from twinframe.query.reader import GraphReader
 from twinframe.query.traversal import walk
-from twinframe.storage.base import GraphSession, GraphStore
+from twinframe.storage.base import GraphSession
 from twinframe_columns.engine import ColumnPlan
 from twinframe_columns.holder import ProjectionHolder
 from twinframe_columns.projection import Projection
-from twinframe_columns.settings import COLUMNS, ColumnsSettings
 
 T = TypeVar("T")
 
+COLUMNS: Final = "columns"
 _NOT_THERE: Final = (
     "The graph has no columns now: it has too few twins, they are being made, or many changes came "
     "at once."
@@ -270,7 +270,6 @@ class ChoosingEngine(QueryEngine):
     def __init__(self, engine: QueryEngine, holder: ProjectionHolder) -> None:
         self.name = engine.name
         self.shares_plans = engine.shares_plans
-        self.seeks_computed = engine.seeks_computed
         self._engine = engine
         self._holder = holder
 
@@ -299,13 +298,6 @@ class ChoosingEngine(QueryEngine):
         """End what runs in the background."""
         self._holder.close()
         self._engine.close()
-
-
-def build_engine(
-    engine: QueryEngine, store: GraphStore, settings: ColumnsSettings
-) -> ChoosingEngine:
-    """Build the engine over the columns of a store, beside the store's own."""
-    return ChoosingEngine(engine, ProjectionHolder(store, settings))
 
 
 class _NoQuery(CompiledQuery):

@@ -6,7 +6,8 @@ from twinframe import hookimpl
 from twinframe.query.engine import QueryEngine
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore
-from twinframe_columns.late import LateEngine
+from twinframe_columns.choosing import ChoosingEngine
+from twinframe_columns.holder import ProjectionHolder
 from twinframe_columns.settings import ColumnsSettings
 
 
@@ -28,4 +29,4 @@ def twinframe_query_projection(
         return None
     if store.scratch is None or not store.traits.followed:
         return None
-    return LateEngine(engine, store, settings)
+    return ChoosingEngine(engine, ProjectionHolder(store, settings))

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from pydantic import Field
 
 from twinframe.settings import Section
-
-COLUMNS: Final = "columns"
-"""The name of this engine in what EXPLAIN answers."""
 
 
 class ColumnsSettings(Section):

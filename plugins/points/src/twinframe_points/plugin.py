@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
 
 from twinframe import hookimpl
-from twinframe.runtime.late import build_late
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore
 from twinframe.storage.points import PointStore
@@ -16,6 +12,7 @@ from twinframe.storage.tables import TableKeeper
 from twinframe_points.database import PREFIX, STATEMENTS, VERSION
 from twinframe_points.keeper import Keeper
 from twinframe_points.settings import PointsSettings
+from twinframe_points.store import DatabasePointStore, FilePointStore
 
 
 @hookimpl
@@ -31,17 +28,8 @@ def twinframe_point_store(settings: Section, store: GraphStore) -> PointStore | 
         raise TypeError(f"the settings are of {type(settings).__name__}, not PointsSettings")
     if isinstance(store, TableKeeper):
         tables = store.build_tables(PREFIX, VERSION, STATEMENTS)
-        return _build_late(lambda stores: stores.DatabasePointStore(tables, settings, time.time))
-    if (beside := store.beside) is None:
+        return DatabasePointStore(tables, settings, time.time)
+    if store.beside is None:
         return None
-    keeper = Keeper(beside, settings.model_dump_json())
-    return _build_late(lambda stores: stores.FilePointStore(beside, settings, keeper=keeper))
-
-
-def _build_late(build: Callable[[Any], PointStore]) -> PointStore:
-    """PERF: numpy alone takes a tenth of the time in which a graph is opened."""
-    return build_late(
-        PointStore,  # type: ignore[type-abstract]  # its methods are those of what is built
-        lambda: build(import_module("twinframe_points.store")),
-        close=lambda: None,
-    )
+    keeper = Keeper(store.beside, settings.model_dump_json())
+    return FilePointStore(store.beside, settings, keeper=keeper)

@@ -338,10 +338,10 @@ def test_points_take_at_most_what_the_sku_allows_for_storage_and_are_billed(
             async with hosted.use() as api:
                 runner = api.graph.series._runner
                 assert runner is not None
-                assert runner._store.load()._settings.keep_bytes == 1_000_000  # type: ignore[attr-defined]
+                assert runner._store._settings.keep_bytes == 1_000_000  # type: ignore[attr-defined]
                 await host.publish(build(2, 2_000_000))
                 await use(service.graphs, "a")
-                assert runner._store.load()._settings.keep_bytes == 2_000_000  # type: ignore[attr-defined]
+                assert runner._store._settings.keep_bytes == 2_000_000  # type: ignore[attr-defined]
                 before = await host.sample(ResourceName("a", "1"))
                 points = Points()
                 points.add("t", "x", 1, 1.0)
