@@ -17,6 +17,8 @@ from twinframe.errors import ImportFileInvalid
 from twinframe.runtime.memory import Hold
 
 _BEGIN: Final = re.compile(rb'\s*\{\s*"digitalTwins(?:FileInfo|Graph|Models)"')
+_HEAD_BYTES: Final = 64
+"""What is looked at to tell such a file."""
 _MOST_BYTES: Final = 32 << 20
 """Such a file is read as a whole: its models come last, and an import needs them first."""
 _COPIES: Final = 8
@@ -32,6 +34,8 @@ def unfold_graph_file(pieces: Iterable[bytes], held: Hold) -> Iterator[bytes]:
     """
     begun = iter(pieces)
     head = next(begun, b"")
+    while head and len(head) < _HEAD_BYTES and (more := next(begun, b"")):
+        head += more
     if _BEGIN.match(head) is None:
         yield head
         yield from begun
@@ -62,14 +66,12 @@ def _render_lines(document: dict[str, Any]) -> Iterator[bytes]:
             "'digitalTwinsGraph' must be an object with 'digitalTwins' and 'relationships'."
         )
     header = document.get("digitalTwinsFileInfo", {"fileVersion": "1.0.0"})
-    relationships = graph.get("relationships")
-    if isinstance(relationships, list):
-        relationships = [_name_source(one) for one in relationships]
+    edges = graph.get("relationships")
     sections = (
         ("Header", "digitalTwinsFileInfo", [header]),
         ("Models", "digitalTwinsModels", document.get("digitalTwinsModels")),
         ("Twins", "digitalTwins", graph.get("digitalTwins")),
-        ("Relationships", "relationships", relationships),
+        ("Relationships", "relationships", edges),
     )
     for section, member, found in sections:
         rows = [] if found is None else found
@@ -77,12 +79,7 @@ def _render_lines(document: dict[str, Any]) -> Iterator[bytes]:
             raise ImportFileInvalid(f"'{member}' must be an array.")
         yield orjson.dumps({"Section": section}) + b"\n"
         for row in rows:
+            # SPEC: in a line, the source of a relationship is its `$dtId`.
+            if rows is edges and isinstance(row, dict) and "$sourceId" in row:
+                row["$dtId"] = row.pop("$sourceId")
             yield orjson.dumps(row) + b"\n"
-
-
-def _name_source(relationship: Any) -> Any:
-    """SPEC: in a line, the source of a relationship is its `$dtId`."""
-    if not isinstance(relationship, dict) or "$sourceId" not in relationship:
-        return relationship
-    others = {name: value for name, value in relationship.items() if name != "$sourceId"}
-    return {"$dtId": relationship["$sourceId"], **others}

@@ -84,12 +84,15 @@ class Importing:
         self.reports: list[Progress] = []
 
     async def run(self, text: bytes, start: Progress = BEGIN) -> Progress:
+        return await self.run_source(io.BytesIO(text), start)
+
+    async def run_source(self, source: io.BytesIO, start: Progress = BEGIN) -> Progress:
         def report(progress: Progress, findings: Sequence[Finding]) -> None:
             self.findings += findings
             self.reports.append(progress)
 
         importer = Importer(self.context, self.keep, report)
-        return await importer.run(io.BytesIO(text), start)
+        return await importer.run(source, start)
 
     def keep(
         self, transaction: GraphTransaction, progress: Progress, _findings: Sequence[Finding]
@@ -163,10 +166,23 @@ def build_graph_file(**more: Any) -> dict[str, Any]:
     }
 
 
+class Dribble(io.BytesIO):
+    """A source that gives a few bytes at a time."""
+
+    def read(self, _size: int | None = -1, /) -> bytes:
+        return super().read(5)
+
+
+@pytest.mark.parametrize("source", [io.BytesIO, Dribble])
 @pytest.mark.parametrize("option", [0, orjson.OPT_INDENT_2])
-def test_a_graph_of_the_vendors_explorer_is_imported(empty: World, option: int) -> None:
-    progress, findings = run(empty, orjson.dumps(build_graph_file(), option=option))
-    assert findings == []
+def test_a_graph_of_the_vendors_explorer_is_imported(
+    empty: World, option: int, source: type[io.BytesIO]
+) -> None:
+    importing = Importing(empty.store)
+    text = orjson.dumps(build_graph_file(), option=option)
+    progress = empty.do(importing.run_source(source(text)))
+    assert importing.findings == []
+    assert importing.context.memory.read_held(Part.IMPORTS) == 0
     assert (progress.models, progress.twins, progress.relationships) == (6, 2, 1)
     assert empty.read("r1")["temperature"] == 1.5
     assert export(empty.store).count(b"\n") == 6 + 2 + 1 + 5
