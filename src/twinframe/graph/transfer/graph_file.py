@@ -17,8 +17,9 @@ from twinframe.errors import ImportFileInvalid
 from twinframe.runtime.memory import Hold
 
 _BEGIN: Final = re.compile(rb'\s*\{\s*"digitalTwins(?:FileInfo|Graph|Models)"')
+_PREFIX: Final = b'{"digitalTwins'
 _HEAD_BYTES: Final = 64
-"""What is looked at to tell such a file."""
+"""The most that is looked at to tell such a file."""
 _MOST_BYTES: Final = 32 << 20
 """Such a file is read as a whole: its models come last, and an import needs them first."""
 _COPIES: Final = 8
@@ -34,7 +35,7 @@ def unfold_graph_file(pieces: Iterable[bytes], held: Hold) -> Iterator[bytes]:
     """
     begun = iter(pieces)
     head = next(begun, b"")
-    while head and len(head) < _HEAD_BYTES and (more := next(begun, b"")):
+    while len(head) < _HEAD_BYTES and _may_begin(head) and (more := next(begun, b"")):
         head += more
     if _BEGIN.match(head) is None:
         yield head
@@ -83,3 +84,8 @@ def _render_lines(document: dict[str, Any]) -> Iterator[bytes]:
             if rows is edges and isinstance(row, dict) and "$sourceId" in row:
                 row["$dtId"] = row.pop("$sourceId")
             yield orjson.dumps(row) + b"\n"
+
+
+def _may_begin(head: bytes) -> bool:
+    """Return whether more bytes can make it the beginning of such a file."""
+    return _PREFIX.startswith(b"".join(head.split())[: len(_PREFIX)])
