@@ -1,19 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
-
-import { expect, open, signIn, test, writeQuery } from "./fixtures";
-
-/** What axe finds that is serious or worse, in words. */
-async function findBarriers(page: Page): Promise<string[]> {
-  // Transitions at half-way have contrasts that nobody reads.
-  await page.evaluate(() =>
-    Promise.all(document.getAnimations().map((one) => one.finished)).catch(() => null),
-  );
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => one.impact === "serious" || one.impact === "critical")
-    .map((one) => `${one.id}: ${one.help}\n${one.nodes.map((node) => node.html).join("\n")}`);
-}
+import { expect, findBarriers, open, signIn, test, writeQuery } from "./fixtures";
 
 for (const theme of ["light", "dark"] as const) {
   test.describe(`in the ${theme} theme`, () => {

@@ -1,9 +1,17 @@
 import { join } from "node:path";
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Locator, Page } from "@playwright/test";
 
-import { ask, expect, open, signIn, startService, test, watchConsole } from "./fixtures";
+import {
+  ask,
+  expect,
+  findBarriers,
+  open,
+  signIn,
+  startService,
+  test,
+  watchConsole,
+} from "./fixtures";
 import { send } from "./inspecting";
 import type { Service } from "./processes";
 import { takeScreenshot } from "./screenshots";
@@ -191,10 +199,6 @@ for (const colorScheme of ["light", "dark"] as const) {
       page,
       demo,
     }) => {
-      const barriers = async (): Promise<string[]> =>
-        (await new AxeBuilder({ page }).analyze()).violations
-          .filter((one) => one.impact === "serious" || one.impact === "critical")
-          .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`);
       await keep(demo, colorScheme, [
         {
           ...numberTile("occupied", ROOMS, 0),
@@ -212,12 +216,12 @@ for (const colorScheme of ["light", "dark"] as const) {
       await open(page, demo, `~own/dashboards?id=${colorScheme}`);
       await expect(tile(page, "Levels").getByRole("cell").first()).toBeVisible();
       await expect(tile(page, "occupied").locator(".tile-value")).toBeVisible();
-      expect(await barriers()).toEqual([]);
+      expect(await findBarriers(page)).toEqual([]);
       await page.getByRole("button", { name: "Edit" }).click();
-      expect(await barriers()).toEqual([]);
+      expect(await findBarriers(page)).toEqual([]);
       await page.getByRole("button", { name: "Change: occupied" }).click();
       await expect(page.getByText("No error found")).toBeVisible();
-      expect(await barriers()).toEqual([]);
+      expect(await findBarriers(page)).toEqual([]);
       await page.getByRole("button", { name: "Cancel" }).click();
       await page.setViewportSize({ width: 390, height: 844 });
       await page.getByRole("button", { name: "Move down: occupied" }).click();

@@ -3,19 +3,20 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
-import { ask, expect, open, signIn, startService, test, watchConsole } from "./fixtures";
+import {
+  ask,
+  expect,
+  open,
+  signIn,
+  startService,
+  test,
+  watchConsole,
+  findBarriers,
+} from "./fixtures";
 import { findPort, Service, type Settings } from "./processes";
 import { takeScreenshot } from "./screenshots";
-
-async function findBarriers(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => one.impact === "serious" || one.impact === "critical")
-    .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join("\n")}`);
-}
 
 function startEmpty(folder: string, settings: Settings = {}): Promise<Service> {
   return findPort().then((port) =>

@@ -1,18 +1,8 @@
 import { join } from "node:path";
 
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
-
-import { expect, open, test, watchConsole } from "./fixtures";
+import { expect, open, test, watchConsole, findBarriers } from "./fixtures";
 import { findPort, Service } from "./processes";
 import { takeScreenshot } from "./screenshots";
-
-async function findBarriers(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => one.impact === "serious" || one.impact === "critical")
-    .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join("\n")}`);
-}
 
 for (const [theme, width, height] of [
   ["light", 1440, 900],

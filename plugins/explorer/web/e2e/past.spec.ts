@@ -2,10 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
-
-import { expect, open, startService, test as base, watchConsole } from "./fixtures";
+import { expect, open, startService, test as base, watchConsole, findBarriers } from "./fixtures";
 import { inspector, property, send } from "./inspecting";
 import { findPort, Service } from "./processes";
 import { takeScreenshot } from "./screenshots";
@@ -34,13 +31,6 @@ const test = base.extend<object, { past: Service }>({
     { scope: "worker", timeout: 240_000 },
   ],
 });
-
-async function findBarriers(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => one.impact === "serious" || one.impact === "critical")
-    .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join("\n")}`);
-}
 
 for (const [theme, width] of [
   ["light", 1440],
