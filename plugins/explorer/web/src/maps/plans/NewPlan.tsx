@@ -2,24 +2,18 @@ import { ImageUp } from "lucide-react";
 import { useState } from "react";
 import { Button, FileTrigger, Input, Label, TextField } from "react-aria-components";
 
-import type { Workspace, Workspaces } from "../../api/workspaces";
 import { showText } from "../../app/showText";
 import { FormFrame } from "../../inspector/FormFrame";
 import { TwinSearch } from "../../inspector/TwinSearch";
+import type { NewProps } from "../KeptView";
 import { readPicture } from "./image";
 import { renderPlan } from "./plan";
 
 /** A sheet without a picture. */
 const SHEET = { image: null, width: 1600, height: 1000 };
 
-interface Props {
-  workspaces: Workspaces;
-  onMade(made: Workspace): void;
-  onClose(): void;
-}
-
 /** A new floor plan: its name, what it is of, and its picture if there is one. */
-export function NewPlan({ workspaces, onMade, onClose }: Props) {
+export function NewPlan({ workspaces, onMade, onClose }: NewProps) {
   const [name, setName] = useState("");
   const [location, setLocation] = useState("");
   const [file, setFile] = useState<File | null>(null);

@@ -1,17 +1,16 @@
 import { Pencil } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { Button } from "react-aria-components";
 
-import { MAY, readContent } from "../../api/workspaces";
+import { readContent } from "../../api/workspaces";
 import { Failure } from "../../app/Failure";
 import { useSelection } from "../../app/selection";
-import { Waiting } from "../../app/Waiting";
-import { useSession } from "../../session/session";
 import { ColorsButton } from "../ColorsButton";
 import { KeptTools } from "../KeptTools";
+import { KeptView } from "../KeptView";
 import { TwinList } from "../TwinList";
 import { useDrawn } from "../useDrawn";
-import { useKept } from "../useKept";
+import type { Kept } from "../useKept";
 import { useLit, useTwins } from "../useTwins";
 import { DrawSide, useLeft } from "./DrawSide";
 import { NewPlan } from "./NewPlan";
@@ -23,57 +22,19 @@ import { useDraft } from "./useDraft";
 
 /** Floor plans with the twins that were drawn on them, kept as workspaces of the graph. */
 export default function PlansView() {
-  const { may } = useSession();
-  const kept = useKept("plan", "plans");
-  const [making, setMaking] = useState(false);
-  if (!may(MAY.read)) {
-    return <p className="maps-none muted">You may not read the workspaces of this graph.</p>;
-  }
-  const onNew = (): void => setMaking(true);
   return (
-    <>
-      {kept.isLoading ? (
-        <Waiting label="Loading the floor plans" />
-      ) : kept.currentId === null ? (
-        <NoPlan mayWrite={kept.mayWrite} onNew={onNew} />
-      ) : (
-        <OnePlan key={kept.currentId} kept={kept} onNew={onNew} />
-      )}
-      {making && (
-        <NewPlan
-          workspaces={kept.workspaces}
-          onMade={(made) => {
-            kept.refresh(made);
-            kept.choose(made.id);
-          }}
-          onClose={() => setMaking(false)}
-        />
-      )}
-    </>
+    <KeptView
+      kind="plan"
+      show="plans"
+      thing="floor plan"
+      about="A floor plan is a picture, such as a scan or an export of a drawing, on which twins are drawn as points and areas. Their colours follow their values."
+      One={OnePlan}
+      New={NewPlan}
+    />
   );
 }
 
-function NoPlan({ mayWrite, onNew }: { mayWrite: boolean; onNew(): void }) {
-  return (
-    <div className="maps-empty">
-      <h2>There is no floor plan yet</h2>
-      <p>
-        A floor plan is a picture, such as a scan or an export of a drawing, on which twins are
-        drawn as points and areas. Their colours follow their values. It is kept in the graph, for
-        everybody who may read its workspaces.
-      </p>
-      {mayWrite ? (
-        <Button className="button button-primary" onPress={onNew}>
-          New floor plan
-        </Button>
-      ) : (
-        <p className="muted">You may not make one: you need the permission {MAY.write}.</p>
-      )}
-    </div>
-  );
-}
-
-function OnePlan({ kept, onNew }: { kept: ReturnType<typeof useKept>; onNew(): void }) {
+function OnePlan({ kept, onNew }: { kept: Kept; onNew(): void }) {
   const draft = useDraft(kept);
   const { current } = kept;
   const read = useMemo((): { plan: Plan | null; error: unknown } => {

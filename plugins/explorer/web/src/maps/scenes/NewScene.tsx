@@ -2,26 +2,20 @@ import { FileUp } from "lucide-react";
 import { useState } from "react";
 import { Button, FileTrigger, Input, Label, TextField } from "react-aria-components";
 
-import type { Workspace, Workspaces } from "../../api/workspaces";
 import { showText } from "../../app/showText";
 import { FormFrame } from "../../inspector/FormFrame";
 import { TwinSearch } from "../../inspector/TwinSearch";
 import { useContainment } from "../../locations/useContainment";
 import { useSession } from "../../session/session";
+import type { NewProps } from "../KeptView";
 import { renderBoxes } from "./boxes";
 import { packScene, type PackedScene } from "./pack";
 import { readLocation } from "./readLocation";
 import { deletePieces, keepPieces, MOST_FILE, readSceneFile, renderScene } from "./scene";
 import { loadShapes } from "./ScenePainter";
 
-interface Props {
-  workspaces: Workspaces;
-  onMade(made: Workspace): void;
-  onClose(): void;
-}
-
 /** A new scene: its name, and the file or the location that it is made of. */
-export function NewScene({ workspaces, onMade, onClose }: Props) {
+export function NewScene({ workspaces, onMade, onClose }: NewProps) {
   const [name, setName] = useState("");
   const [file, setFile] = useState<File | null>(null);
   const [location, setLocation] = useState("");

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link2 } from "lucide-react";
 import { useMemo, useState } from "react";
-import { Button, ToggleButton } from "react-aria-components";
+import { ToggleButton } from "react-aria-components";
 
-import { MAY, readContent, type Workspace } from "../../api/workspaces";
+import { readContent, type Workspace } from "../../api/workspaces";
 import { Failure } from "../../app/Failure";
 import { useNotices } from "../../app/notices";
 import { useSelection } from "../../app/selection";
@@ -12,9 +12,10 @@ import { Choice } from "../../picture/StyleOf";
 import { useSession } from "../../session/session";
 import { ColorsButton } from "../ColorsButton";
 import { KeptTools } from "../KeptTools";
+import { KeptView } from "../KeptView";
 import { TwinList } from "../TwinList";
 import { useDrawn } from "../useDrawn";
-import { useKept, type Kept } from "../useKept";
+import type { Kept } from "../useKept";
 import { useLit } from "../useTwins";
 import { BindSide } from "./BindSide";
 import { buildLooks, listNodes, type Rest } from "./looks";
@@ -29,53 +30,15 @@ import { useBound } from "./useBound";
 
 /** 3D scenes whose parts are bound to twins, kept as workspaces of the graph. */
 export default function ScenesView() {
-  const { may } = useSession();
-  const kept = useKept("scene", "scenes");
-  const [making, setMaking] = useState(false);
-  if (!may(MAY.read)) {
-    return <p className="maps-none muted">You may not read the workspaces of this graph.</p>;
-  }
-  const onNew = (): void => setMaking(true);
   return (
-    <>
-      {kept.isLoading ? (
-        <Waiting label="Loading the scenes" />
-      ) : kept.currentId === null ? (
-        <NoScene mayWrite={kept.mayWrite} onNew={onNew} />
-      ) : (
-        <OneScene key={kept.currentId} kept={kept} onNew={onNew} />
-      )}
-      {making && (
-        <NewScene
-          workspaces={kept.workspaces}
-          onMade={(made) => {
-            kept.refresh(made);
-            kept.choose(made.id);
-          }}
-          onClose={() => setMaking(false)}
-        />
-      )}
-    </>
-  );
-}
-
-function NoScene({ mayWrite, onNew }: { mayWrite: boolean; onNew(): void }) {
-  return (
-    <div className="maps-empty">
-      <h2>There is no 3D scene yet</h2>
-      <p>
-        A 3D scene is a glTF file, such as an export of a building’s model, whose parts are bound to
-        twins by their names. Their colours follow their values. It is kept in the graph, for
-        everybody who may read its workspaces.
-      </p>
-      {mayWrite ? (
-        <Button className="button button-primary" onPress={onNew}>
-          New 3D scene
-        </Button>
-      ) : (
-        <p className="muted">You may not make one: you need the permission {MAY.write}.</p>
-      )}
-    </div>
+    <KeptView
+      kind="scene"
+      show="scenes"
+      thing="3D scene"
+      about="A 3D scene is a glTF file, such as an export of a building’s model, whose parts are bound to twins by their names. Their colours follow their values."
+      One={OneScene}
+      New={NewScene}
+    />
   );
 }
 
