@@ -31,8 +31,11 @@ export type Kept = Extract<Selected, { kind: "twin" | "relationship" }>;
 
 const SIZE = 20;
 
-/** The address of the newest changes of something, up to a moment in milliseconds; null is now. */
-export function addressOf(of: Kept, asOf: number | null): string {
+/**
+ * The address of the newest changes of something: up to a moment in milliseconds, null for now, and
+ * after the position `from`.
+ */
+export function addressOf(of: Kept, asOf: number | null, from?: number): string {
   const part = encodeURIComponent;
   const path =
     of.kind === "relationship"
@@ -40,6 +43,7 @@ export function addressOf(of: Kept, asOf: number | null): string {
       : `/digitaltwins/${part(of.id)}/history`;
   const query = new URLSearchParams({ order: "newest" });
   if (asOf !== null) query.set("to", new Date(asOf).toISOString());
+  if (from !== undefined) query.set("from", String(from));
   return `${path}?${query}`;
 }
 
@@ -48,9 +52,10 @@ export async function readPast(
   graph: GraphClient,
   address: string,
   signal?: AbortSignal,
+  size = SIZE,
 ): Promise<PastPage> {
   const page: { value: JsonObject[]; nextLink: string | null } = await graph.http.json(address, {
-    headers: { "max-items-per-page": String(SIZE) },
+    headers: { "max-items-per-page": String(size) },
     ...(signal === undefined ? {} : { signal }),
   });
   return {

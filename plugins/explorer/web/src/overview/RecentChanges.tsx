@@ -52,20 +52,18 @@ export function RecentChanges() {
             {showText(one.name)}
           </Link>{" "}
           <span className="overview-what">{showText(tellWhat(one))}</span>
-          {one.time !== null && (
-            <span className="muted overview-when">
-              <Moment title="Changed" value={one.time} />
-            </span>
-          )}
+          <span className="muted overview-when">
+            <Moment title="Changed" value={one.time} />
+          </span>
         </li>
       ))}
     </ul>
   );
 }
 
-function tellWhat({ action, paths, who }: RecentChange): string {
-  const [first, ...others] = paths;
-  const what = first === undefined ? "" : `: ${first}`;
+function tellWhat({ action, values, who }: RecentChange): string {
+  const [first, ...others] = action === "updated" ? values : [];
+  const what = first === undefined ? "" : `: ${first.path}`;
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
   return `${action}${what}${more}${who === null ? "" : ` by ${who}`}`;
 }

@@ -1,21 +1,14 @@
 import { ApiError } from "../api/errors";
 import type { GraphClient } from "../api/graph";
-import type { Json, JsonObject } from "../api/types";
-import type { Selected } from "../app/selection";
+import type { JsonObject } from "../api/types";
+import { addressOf, readPast, type Kept, type PastChange } from "../inspector/history";
 import { readRelationships, readTwins } from "../picture/ask";
 import { edgeKey, labelOf } from "../picture/model";
 
-/** A change of a twin, relationship or model, as the start shows it. */
-export interface RecentChange {
-  position: number;
-  /** ISO 8601; null where the history of such a thing is not told. */
-  time: string | null;
-  action: string;
-  who: string | null;
-  /** The paths of what was changed, where it was an update. */
-  paths: string[];
-  of: Selected;
-  /** The twin by its name, a relationship by those of its ends; ids where no name is known. */
+/** A change of a twin or relationship, as the start shows it. */
+export interface RecentChange extends PastChange {
+  of: Kept;
+  /** The twin by its name, a relationship by those of its ends; the id of what is gone. */
   name: string;
 }
 
@@ -23,6 +16,8 @@ export interface RecentChange {
 const BACK = 40;
 /** So many things that changed have their history read. */
 const MOST = 8;
+/** So many changes of each are read. */
+const EACH = 3;
 /** A clock here may be ahead of the service's by so much, in milliseconds. */
 const SKEW = 10 * 60_000;
 
@@ -45,14 +40,19 @@ export async function readRecent(
     if (to < 1) return [];
     const from = Math.max(0, to - BACK);
     const { value } = await compare(graph, String(from), 2 * BACK, signal);
-    const found = value.reverse().flatMap((one) => readSelected(one) ?? []);
+    const found = value.reverse().flatMap((one) => readKept(one) ?? []);
     const shown = found.slice(0, MOST);
     const [histories, names] = await Promise.all([
-      Promise.all(shown.map((of) => readHistory(graph, of, from, signal))),
+      Promise.all(shown.map((of) => readPast(graph, addressOf(of, null, from), signal, EACH))),
       readNames(graph, shown, signal),
     ]);
     return histories
-      .flatMap((changes, at) => changes.map((one) => ({ ...one, name: names[at] ?? one.of.id })))
+      .flatMap(({ changes }, at) => {
+        const of = shown[at];
+        return of === undefined
+          ? []
+          : changes.map((one) => ({ ...one, of, name: names[at] ?? of.id }));
+      })
       .sort((one, other) => other.position - one.position)
       .slice(0, MOST);
   } catch (error) {
@@ -75,7 +75,7 @@ function compare(
   });
 }
 
-function readSelected(one: JsonObject): Selected | null {
+function readKept(one: JsonObject): Kept | null {
   if (one["kind"] === "twin") return { kind: "twin", id: String(one["id"]) };
   if (one["kind"] !== "relationship") return null;
   const [sourceId, id] = [String(one["sourceId"]), String(one["relationshipId"])];
@@ -85,7 +85,7 @@ function readSelected(one: JsonObject): Selected | null {
 /** A twin by its name, a relationship by those of its ends; the id of what is gone. */
 async function readNames(
   graph: GraphClient,
-  shown: readonly Selected[],
+  shown: readonly Kept[],
   signal: AbortSignal,
 ): Promise<string[]> {
   const links = shown.filter((one) => one.kind === "relationship");
@@ -114,34 +114,4 @@ async function readAllowed<One>(read: () => Promise<One[]>): Promise<One[]> {
     if (error instanceof ApiError && error.status === 403) return [];
     throw error;
   }
-}
-
-async function readHistory(
-  graph: GraphClient,
-  of: Selected,
-  from: number,
-  signal: AbortSignal,
-): Promise<Omit<RecentChange, "name">[]> {
-  const part = encodeURIComponent;
-  const path =
-    of.kind === "relationship"
-      ? `/digitaltwins/${part(of.sourceId)}/relationships/${part(of.id)}/history`
-      : `/digitaltwins/${part(of.id)}/history`;
-  const page: { value: JsonObject[] } = await graph.http.json(`${path}?order=newest&from=${from}`, {
-    headers: { "max-items-per-page": "3" },
-    signal,
-  });
-  return page.value.map((one) => ({
-    position: Number(one["position"]),
-    time: typeof one["time"] === "string" ? one["time"] : null,
-    action: String(one["action"] ?? "changed"),
-    who: typeof one["who"] === "string" ? one["who"] : null,
-    paths: one["action"] === "updated" ? readPaths(one["changes"]) : [],
-    of,
-  }));
-}
-
-function readPaths(changes: Json | undefined): string[] {
-  if (!Array.isArray(changes)) return [];
-  return changes.map((one) => String((one as JsonObject)["path"]));
 }
