@@ -12,7 +12,7 @@ import { useTwins } from "../maps/useTwins";
 import { useModels } from "../models/useModels";
 import { readBetween } from "../picture/ask";
 import { addTo, EMPTY, MOST_EDGES, type Contents } from "../picture/model";
-import { dressTwin, memberOf, type Style } from "../picture/style";
+import { dressRelationship, dressTwin } from "../picture/style";
 import { listVisible } from "../picture/visible";
 import { useSession } from "../session/session";
 import { readPicture, type PictureContent } from "../workspaces/content";
@@ -74,7 +74,7 @@ function Drawing({ name, picture }: { name: string; picture: PictureContent }) {
           const edge = contents.edges.get(key);
           const [from, to] = [points.get(edge?.$sourceId ?? ""), points.get(edge?.$targetId ?? "")];
           if (edge === undefined || from === undefined || to === undefined) return null;
-          const color = colorOfEdge(edge.$relationshipName, picture.style, index);
+          const color = dressRelationship(edge.$relationshipName, picture.style, index);
           return <line key={key} x1={from.x} y1={from.y} x2={to.x} y2={to.y} stroke={color} />;
         })}
         {shown.map((id) => {
@@ -101,14 +101,6 @@ function Drawing({ name, picture }: { name: string; picture: PictureContent }) {
       </svg>
     </div>
   );
-}
-
-function colorOfEdge(
-  name: string,
-  style: Style,
-  index: ReturnType<typeof useModels>["index"],
-): string {
-  return memberOf(style.relationships, name)?.color ?? index.relationshipColor(name);
 }
 
 /** The twins of a picture and the relationships between them, which follow the graph. */

@@ -7,6 +7,7 @@ import { Failure } from "../app/Failure";
 import { Waiting } from "../app/Waiting";
 import { useLive } from "../live/store";
 import { useModels } from "../models/useModels";
+import { useCalledTwins } from "../results/called";
 import { useSession } from "../session/session";
 import { showText } from "../app/showText";
 import { DeleteRelationship } from "./DeleteRelationship";
@@ -17,7 +18,6 @@ import type { Kept } from "./history";
 import { LostDraft } from "./LostDraft";
 import { Properties } from "./Properties";
 import { SelectLink } from "./SelectLink";
-import { useTwinNames } from "./useTwinNames";
 
 interface Props {
   sourceId: string;
@@ -104,6 +104,6 @@ export function RelationshipInspector({ sourceId, id }: Props) {
 
 /** A twin at an end, by its name. */
 function End({ id }: { id: string }) {
-  const nameOf = useTwinNames(useMemo(() => [id], [id]));
-  return <SelectLink to={{ kind: "twin", id }}>{nameOf(id)}</SelectLink>;
+  const called = useCalledTwins([id]).get(id);
+  return <SelectLink to={{ kind: "twin", id }}>{called?.name ?? id}</SelectLink>;
 }

@@ -1,17 +1,16 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
-import { useMemo } from "react";
 import { Button } from "react-aria-components";
 
 import type { Page } from "../api/types";
 import { Failure } from "../app/Failure";
 import { useSelection } from "../app/selection";
 import { useModels } from "../models/useModels";
+import { useCalledTwins } from "../results/called";
 import { useSession } from "../session/session";
 import { showText } from "../app/showText";
 import { openForm } from "./forms";
 import { SelectLink } from "./SelectLink";
-import { useTwinNames } from "./useTwinNames";
 
 /** An end of a relationship that is not the twin itself. */
 interface Line {
@@ -86,8 +85,8 @@ function Lines({ title, queryKey, read }: LinesProps) {
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextLink,
   });
-  const lines = useMemo(() => found.data?.pages.flatMap((page) => page.value) ?? [], [found.data]);
-  const nameOf = useTwinNames(useMemo(() => lines.map((one) => one.other), [lines]));
+  const lines = found.data?.pages.flatMap((page) => page.value) ?? [];
+  const called = useCalledTwins([...new Set(lines.map((one) => one.other))]);
   const more = found.hasNextPage ? "+" : "";
   return (
     <section className="inspector-lines" aria-label={`${title} relationships`}>
@@ -109,7 +108,9 @@ function Lines({ title, queryKey, read }: LinesProps) {
           <ul>
             {group.map((one) => (
               <li key={`${one.sourceId}\n${one.id}`}>
-                <SelectLink to={{ kind: "twin", id: one.other }}>{nameOf(one.other)}</SelectLink>
+                <SelectLink to={{ kind: "twin", id: one.other }}>
+                  {called.get(one.other)?.name ?? one.other}
+                </SelectLink>
                 <Button
                   className="inspector-line"
                   aria-label={`Relationship ${one.id}`}

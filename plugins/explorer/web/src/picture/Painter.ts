@@ -21,7 +21,7 @@ import { placeSeed } from "./layout/shapes";
 import { Loops } from "./loops";
 import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes } from "./look";
 import { modelOf, type Contents } from "./model";
-import { dressTwin, memberOf, PLAIN, type Style } from "./style";
+import { dressRelationship, dressTwin, memberOf, PLAIN, type Style } from "./style";
 import type { Place } from "./store";
 
 /** From so many nodes on a layout is shown at once: moving them smoothly would stutter. */
@@ -162,7 +162,7 @@ export class Painter {
     for (const [key, one] of edges) {
       const curvature = curves.get(key) ?? 0;
       const name = one.$relationshipName;
-      const color = memberOf(style.relationships, name)?.color ?? index.relationshipColor(name);
+      const color = dressRelationship(name, style, index);
       if (graph.hasEdge(key)) {
         const { curvature: bent, color: worn } = graph.getEdgeAttributes(key);
         if (bent !== curvature || worn !== color) {

@@ -98,6 +98,15 @@ export function dressTwin(
   };
 }
 
+/** The colour of relationships of a name: the chosen one, or that of all that are called so. */
+export function dressRelationship(
+  name: string,
+  style: Style,
+  index: Pick<ModelIndex, "relationshipColor">,
+): string {
+  return memberOf(style.relationships, name)?.color ?? index.relationshipColor(name);
+}
+
 /** The colour that rules give a twin; null where none fits. `isA` as of `ModelIndex`. */
 export function colorByRules(
   rules: readonly Rule[],

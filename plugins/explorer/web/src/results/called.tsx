@@ -26,23 +26,30 @@ export function listShown(rows: readonly JsonObject[]): string[] {
     take(row);
     for (const value of Object.values(row)) take(value);
   }
-  return [...found].slice(0, MOST);
+  return [...found];
 }
 
 /** Gives the cells of the rows in sight what twins are called that they know by id alone, and where they are. */
 export function CalledOf({ rows, children }: { rows: readonly JsonObject[]; children: ReactNode }) {
+  const shown = useSettled(listShown(rows).join("\n"));
+  const called = useCalledTwins(shown === "" ? [] : shown.split("\n"));
+  return <CalledContext value={called}>{children}</CalledContext>;
+}
+
+/** What the first of these twins are called and where they are, by id, as far as that is known. */
+export function useCalledTwins(ids: readonly string[]): ReadonlyMap<string, Called> {
   const { graph, graphId, may } = useSession();
   const { containment, isLoading } = useContainment();
-  const shown = useSettled(listShown(rows).join("\n"));
+  const asked = ids.slice(0, MOST);
   const { data = NONE } = useQuery({
-    queryKey: ["locations", graphId, "called", containment, shown],
-    queryFn: ({ signal }) => readCalled(graph, containment, shown.split("\n"), signal),
-    enabled: shown !== "" && !isLoading && may("query/read"),
+    queryKey: ["locations", graphId, "called", containment, asked],
+    queryFn: ({ signal }) => readCalled(graph, containment, asked, signal),
+    enabled: asked.length > 0 && !isLoading && may("query/read"),
     placeholderData: (before) => before,
     // Names and places are an addition: without them the ids say which twins there are.
     retry: false,
   });
-  return <CalledContext value={data}>{children}</CalledContext>;
+  return data;
 }
 
 /** What a twin is called and where it is, once that is known. */

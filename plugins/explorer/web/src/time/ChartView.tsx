@@ -5,11 +5,12 @@ import { routeOf } from "../app/addresses";
 import { useIsNarrow } from "../app/media";
 import { useFragment } from "../app/search";
 import { useSession } from "../session/session";
-import { AddSeries } from "./AddSeries";
 import { ChartToolbar } from "./ChartToolbar";
 import { useChart } from "./chartStore";
 import { EMPTY_CHART, readRequest, renderRequest, type ChartRequest } from "./request";
 import { ShownChart } from "./SeriesChart";
+import { SeriesPicker } from "./SeriesPicker";
+import { useAddToChart } from "./useChartAddress";
 import { useSeries } from "./useSeries";
 
 /** A chart of several series. Its address says all of it, so that it can be shared. */
@@ -18,6 +19,7 @@ export default function ChartView() {
   const narrow = useIsNarrow();
   const [drawing, setDrawing] = useState<HTMLCanvasElement | null>(null);
   const { request, change } = useRequest();
+  const add = useAddToChart();
   const shown = useSeries(request);
   return (
     <section className="time-view" aria-label="Chart of values over time" key={graphId}>
@@ -44,7 +46,7 @@ export default function ChartView() {
           onDrawing={setDrawing}
         />
       )}
-      <AddSeries />
+      <SeriesPicker onAdd={(one) => add([one])} />
     </section>
   );
 }
