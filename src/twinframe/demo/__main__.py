@@ -13,7 +13,7 @@ from os import environ
 from rich.console import Console
 
 try:
-    from twinframe.demo.loading import Wire, load_past
+    from twinframe.demo.loading import load_past, open_wire
     from twinframe.demo.tour import (
         ClientCredential,
         ask_questions,
@@ -45,8 +45,9 @@ def main(url: str, *options: str) -> None:
     console = Console()
     credential = read_credential()
     client = build_client(url, credential)
-    if not (_PAST in options and is_empty(client) and load_past(Wire(url, credential), console)):
-        load_sample(client, console)
+    with open_wire(url, credential) as wire:
+        if not (_PAST in options and is_empty(client) and load_past(wire, console)):
+            load_sample(client, console)
     ask_questions(client, console)
 
 
