@@ -1,7 +1,7 @@
 import { parseJson, renderJson } from "../../api/json";
 import type { Json, JsonObject } from "../../api/types";
 import { isObject } from "../../models/interfaces";
-import { listParts, type SceneParts } from "./parts";
+import { listOf, listParts, type SceneParts } from "./parts";
 
 /** A scene as it is drawn and kept: shapes and names alone. */
 export interface PackedScene {
@@ -223,10 +223,6 @@ export function renderGlbFile(json: JsonObject, binary: Uint8Array): Uint8Array<
 
 function leaveOut(of: JsonObject, names: readonly string[]): void {
   for (const name of names) Reflect.deleteProperty(of, name);
-}
-
-function listOf(value: Json | undefined): Json[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** The GLB as it is kept: packed by gzip, in base64. */

@@ -87,7 +87,8 @@ function isWord(value: Json | undefined): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
 
-function listOf(value: Json | undefined): Json[] {
+/** A list; an empty one for what is none. */
+export function listOf(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
