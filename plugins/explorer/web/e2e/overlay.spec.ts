@@ -57,6 +57,51 @@ test("a picture made by steps has an address, which a reload and the way back sh
   expect(problems).toEqual([]);
 });
 
+test("a link has what one sees: the picture, or the workspace, and says what is not in it", async ({
+  page,
+  demo,
+  context,
+}) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await open(page, demo, "~own/query");
+  await ask(page, "MATCH (l {$dtId: 'b1-l0'}) RETURN l");
+  await page.getByRole("tab", { name: "Graph" }).click();
+  await expect(foot(page)).toHaveText(/^1 twin, /);
+  await pressAtFirst(page, "m");
+  await page.getByRole("menuitem", { name: "Expand by steps …" }).click();
+  const dialog = page.getByRole("dialog", { name: /^Expand / });
+  await dialog.getByLabel("Steps").selectOption("1");
+  await dialog.getByLabel("Relationship").selectOption("contains");
+  await dialog.getByRole("button", { name: "Expand" }).click();
+  const seen = /^19 twins, /;
+  await expect(foot(page)).toHaveText(seen);
+  // Another view forgets the address of the picture, not the picture.
+  const views = page.getByRole("navigation", { name: "Views" });
+  await views.getByRole("link", { name: "Chart" }).click();
+  await views.getByRole("link", { name: "Query" }).click();
+  await expect(foot(page)).toHaveText(seen);
+  const copy = async (said: string): Promise<string> => {
+    await page.getByRole("button", { name: "Copy link" }).click();
+    await expect(page.getByText(said)).toBeVisible();
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  const other = await context.newPage();
+  await other.goto(await copy("The link to this picture is copied."));
+  await expect(foot(other)).toHaveText(seen);
+  await page.getByRole("searchbox", { name: "Filter the graph" }).fill("meeting");
+  await expect(foot(page)).toContainText("hidden");
+  await copy("Keep the picture as a workspace to hand on all of it.");
+  await page.getByRole("button", { name: /^Workspace/ }).click();
+  await page.getByRole("menuitem", { name: "Save as …" }).click();
+  const save = page.getByRole("dialog");
+  await save.getByRole("textbox").fill("Meetings");
+  await save.getByRole("button", { name: "Save" }).click();
+  await expect(page).toHaveURL(/workspace=meetings/);
+  const link = await copy("The link to the workspace «Meetings» is copied.");
+  expect(new URL(link).search).toBe("?workspace=meetings");
+});
+
 test("a query is laid over the picture, and a filter highlights", async ({ page, demo }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, demo, "~own/query");
