@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import pytest
+from neo4j.exceptions import ClientError
 
 from tests.e2e.hosted import DOMAIN, Provisioner, build_environment, build_hosted
 from tests.e2e.permission_service import PermissionService
-from tests.e2e.server import Certificates, Server
+from tests.e2e.server import Certificates, Server, free_port
 from tests.e2e.test_hosted_graphs import Caller, Reply
 from tests.e2e.token_server import AUDIENCE, Registered, TokenProcess
+from tests.unit.graph.statements.test_statement_permissions import ALL as STATEMENT_PERMISSIONS
+from tests.unit.graph.statements.test_statement_permissions import START, STATEMENTS, World
 from twinframe.control.hosting.routes import HOSTED_ROUTES
 
 ALL = ["digitaltwins/*", "models/*", "query/*", "jobs/*", "eventroutes/*", "auditlog/read"]
@@ -33,11 +37,17 @@ def tokens(
 
 
 @pytest.fixture(scope="module")
+def bolt_port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
 def server(
     tmp_path_factory: pytest.TempPathFactory,
     tokens: TokenProcess,
     certificates: Certificates,
     permissions: PermissionService,
+    bolt_port: int,
 ) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("hosted-access")
     environment = build_environment(
@@ -50,9 +60,12 @@ def server(
         Authorization__ApiProvider__BaseUrl=f"http://127.0.0.1:{permissions.server_port}",
         Authorization__ApiProvider__ResourceName="own",
         Authorization__ApiProvider__CacheExpirationMinutes="0",
+        Bolt__Enabled="true",
+        Bolt__Bind=f"127.0.0.1:{bolt_port}",
+        Graph__Open="true",
     )
     provisioner = Provisioner(environment)
-    for name in ("mine", "theirs"):
+    for name in ("mine", "theirs", "guarded"):
         provisioner.bring_up(build_hosted(name, audit_logging=True, analytics=True))
     running = Server(folder, workers=2, environment=environment)
     with running:
@@ -177,6 +190,42 @@ def test_each_operation_of_a_transaction_needs_its_own_permission(
         for call in calls_of(server, "mine"):
             assert call("POST", "/$transaction", body, **bearer(tokens, writer)).status == status
         assert permissions.asked == [user] * 3  # once a request
+
+
+@pytest.mark.parametrize("missing", sorted(STATEMENT_PERMISSIONS))
+def test_a_statement_needs_at_a_hosted_graph_what_it_needs_at_an_own_one(
+    server: Server,
+    tokens: TokenProcess,
+    permissions: PermissionService,
+    bolt_port: int,
+    missing: str,
+) -> None:
+    prepare = World().graph.statements.prepare
+    texts = [text for text in STATEMENTS if missing in prepare(text, {}).needs]
+    writer = tokens.add_client(f"without {missing}", *ALL)
+    user = f"{writer.client_id}@clients"
+    permissions.granted["theirs", user] = sorted(STATEMENT_PERMISSIONS)
+    permissions.granted["guarded", user] = sorted(STATEMENT_PERMISSIONS)
+    headers = bearer(tokens, writer)
+    call = Caller(server.port, "/graphs/guarded")
+    assert call("POST", "/cypher", {"query": START}, **headers).status == 200
+    seen = {"query": "MATCH (n) OPTIONAL MATCH (n)-[e]->(m) RETURN n, e, m"}
+    before = call("POST", "/query", seen, **headers).json
+    assert before["value"]
+    permissions.granted["guarded", user] = sorted(STATEMENT_PERMISSIONS - {missing})
+    auth = neo4j.bearer_auth(tokens.get_token(writer))
+    with (
+        neo4j.GraphDatabase.driver(f"bolt://127.0.0.1:{bolt_port}", auth=auth) as driver,
+        driver.session(database="guarded") as session,
+    ):
+        for text in texts:
+            for one in calls_of(server, "guarded"):
+                assert one("POST", "/cypher", {"query": text}, **headers).status == 403, text
+            with pytest.raises(ClientError) as caught:
+                session.run(text).consume()
+            assert caught.value.code == "Neo.ClientError.Security.Forbidden", text
+    permissions.granted["guarded", user] = sorted(STATEMENT_PERMISSIONS)
+    assert call("POST", "/query", seen, **headers).json == before
 
 
 def test_the_audit_log_names_who_changed_the_graph(
