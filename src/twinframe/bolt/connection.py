@@ -10,7 +10,7 @@ import logging
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
@@ -347,13 +347,12 @@ class Connection:
     ) -> Result:
         """Run a statement, and note it for its graph and the metrics."""
         caller = await self._login.identify("RUN")
-        async with AsyncExitStack() as opened:
-            if self._transaction is not None:
-                database = self._transaction.database
-            else:
-                info = self._login.build_info("RUN")
-                used = self._service.databases.use(self._database, caller, info)
-                database = await opened.enter_async_context(used)
+        info = self._login.build_info("RUN")
+        if self._transaction is None:
+            used = self._service.databases.use(self._database, caller, info)
+        else:
+            used = nullcontext(self._transaction.database)
+        async with used as database:
             status, charge, writes = 200, 0.0, False
             interrupt = Interrupt(self._deadline)
             try:
@@ -379,7 +378,6 @@ class Connection:
                 raise
             finally:
                 seconds = time.perf_counter() - started
-                info = self._login.build_info("RUN")
                 ran = Ran(writes, status, seconds, charge, database.caller or caller, info)
                 database.note(ran)
                 if self._service.observe is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,8 +36,8 @@ def ignore(_ran: Ran) -> None:
 class Database:
     """A graph in use: its name, the gate in front of it (None: open to all), and the caller there.
 
-    The caller has its permissions for this graph, which are for one message only. `note` takes each
-    statement that was run.
+    The caller has its permissions for this graph, which are for one message only; None if they are
+    those of its connection. `note` takes each statement that was run.
     """
 
     name: str
@@ -68,14 +68,12 @@ class OwnDatabase(Databases):
 
     def __init__(self, graph: Graph, gate: Gate | None, name: str) -> None:
         self.home = name
-        self._graph = graph
-        self._gate = gate
+        self._used = nullcontext(Database(name, graph, gate, None))
 
-    @asynccontextmanager
-    async def use(
+    def use(
         self, name: str, caller: Caller | None, request_info: RequestInfo
-    ) -> AsyncIterator[Database]:
+    ) -> AbstractAsyncContextManager[Database]:
         """Return the graph if it has this name."""
         if name != self.home:
             raise GraphNotFound
-        yield Database(name, self._graph, self._gate, caller)
+        return self._used

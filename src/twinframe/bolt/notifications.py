@@ -31,6 +31,7 @@ _NEVER: Final = "OFF"
 _SEVERITIES: Final = (_NEVER, "WARNING", "INFORMATION")
 _MINIMUM: Final = "notifications_minimum_severity"
 _DISABLED: Final = ("notifications_disabled_classifications", "notifications_disabled_categories")
+_NAMES: Final = frozenset((_MINIMUM, *_DISABLED))
 
 
 class NotificationFilter(NamedTuple):
@@ -52,6 +53,8 @@ def read_filter(
     extra: Mapping[str, PackValue], before: NotificationFilter = ALL
 ) -> NotificationFilter:
     """Return what a message asks for; what it leaves out is as `before`. Raises `BadRequest`."""
+    if _NAMES.isdisjoint(extra):
+        return before
     severity = read_member(extra, _MINIMUM, str, before.severity)
     if severity not in _SEVERITIES:
         raise BadRequest(f"{_MINIMUM!r} is one of {', '.join(_SEVERITIES)}.")

@@ -22,6 +22,7 @@ LEAST_INTEGER: Final = -(2**63)
 MOST_INTEGER: Final = 2**63 - 1
 _DEEPEST: Final = 100
 _SMALL: Final = 0x10
+_TOO_EARLY: Final = "it ends too early"
 _FLOAT: Final = Struct(">d")
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
@@ -33,6 +34,12 @@ class Structure(NamedTuple):
 
     tag: int
     fields: tuple[Any, ...]
+
+
+class Packed(bytes):
+    """The packed form of a value, which is sent as it is."""
+
+    __slots__ = ()
 
 
 # --- packing ------------------------------------------------------------------------------------
@@ -85,6 +92,10 @@ def _pack_bytes(buffer: bytearray, value: bytes) -> None:
     buffer += value
 
 
+def _pack_packed(buffer: bytearray, value: Packed) -> None:
+    buffer += value
+
+
 def _pack_size(buffer: bytearray, size: int, first: int) -> None:
     """Append the marker and the size; `first` is the marker of sizes of one byte."""
     if size <= 0xFF:
@@ -113,6 +124,7 @@ class Packer:
             tuple: self._pack_list,
             dict: self.pack_map,
             Structure: self._pack_structure,
+            Packed: _pack_packed,
             **(writers or {}),
         }
 
@@ -187,7 +199,11 @@ class _Reader:
 
     def read(self, depth: int) -> PackValue:  # noqa: C901  -- one arm a kind of marker
         """Read the next value."""
-        marker = self._take(1)[0]
+        try:
+            marker = self.data[self.at]
+        except IndexError:
+            raise self.fail(_TOO_EARLY) from None
+        self.at += 1
         if marker < 0x80:
             return marker
         if marker >= 0xF0:
@@ -228,7 +244,7 @@ class _Reader:
     def _take(self, size: int) -> bytes:
         found = self.data[self.at : self.at + size]
         if len(found) < size:
-            raise self.fail("it ends too early")
+            raise self.fail(_TOO_EARLY)
         self.at += size
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from time import time
 from typing import Final
 
@@ -27,15 +27,17 @@ class HostedDatabases(Databases):
         self._own = own
         self._graphs = graphs
 
+    def use(
+        self, name: str, caller: Caller | None, request_info: RequestInfo
+    ) -> AbstractAsyncContextManager[Database]:
+        """Return the own graph, or open the other one if the caller may know that it exists."""
+        own = self._own
+        return (own.use if name == own.home else self._use_hosted)(name, caller, request_info)
+
     @asynccontextmanager
-    async def use(
+    async def _use_hosted(
         self, name: str, caller: Caller | None, request_info: RequestInfo
     ) -> AsyncIterator[Database]:
-        """Open the graph, if the caller may know that it exists."""
-        if name == self.home:
-            async with self._own.use(name, caller, request_info) as database:
-                yield database
-            return
         hosted = self._graphs.find(name) if is_resource_id(name) else None
         if hosted is None:
             raise GraphNotFound
