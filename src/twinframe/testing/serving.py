@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Self
 
-import trustme
 from uvicorn.config import Config
 from uvicorn.server import Server
 
@@ -118,7 +117,7 @@ class _Certificates:
     @classmethod
     def make(cls, folder: Path) -> _Certificates:
         """Write files that are made for one service."""
-        authority = trustme.CA()
+        authority = import_module("trustme").CA()  # PERF: only these need cryptography
         made = cls(folder / "authority.pem", folder / "server.pem")
         authority.cert_pem.write_to_path(str(made.authority))
         issued = authority.issue_cert(_HOST, "localhost")

@@ -13,7 +13,7 @@ from tests.unit.library.worlds import MODELS, ROOM, room
 from tests.waiting import run_program
 
 USE = """
-import asyncio, ssl, urllib.error, urllib.request
+import asyncio, gc, ssl, sys, urllib.error, urllib.request
 import pytest
 from azure.core.exceptions import ResourceNotFoundError
 
@@ -33,6 +33,11 @@ def test_the_vendors_client_writes_what_the_library_reads(twinframe_service, num
         client.get_digital_twin("r")
     with urllib.request.urlopen(f"{twinframe_service.url}/health/ready", timeout=100) as answer:
         assert answer.status == 200 and answer.headers["Date"]
+
+def test_pytest_rewrites_the_asserts_of_tests_and_not_of_the_fixtures_modules(twinframe_graph):
+    assert "_pytest" in type(sys.modules[__name__].__spec__.loader).__module__
+    assert "_pytest" not in type(sys.modules["twinframe.graph.graph"].__spec__.loader).__module__
+    assert gc.isenabled()
 
 @pytest.mark.twinframe(files=["graph.ndjson"], models=EXTRA, settings={"Query__MaxRows": 5})
 def test_markers_are_joined(twinframe_graph):
@@ -119,7 +124,7 @@ def run(folder: Path, text: str) -> str:
 
 def test_each_test_gets_a_graph_with_what_its_markers_name(folder: Path) -> None:
     printed = run(folder, USE % ROOM)
-    assert "== 6 passed in " in printed, printed
+    assert "== 7 passed in " in printed, printed
 
 
 def test_what_a_marker_cannot_name_is_an_error_that_says_so(folder: Path) -> None:
