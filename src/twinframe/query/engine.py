@@ -151,10 +151,6 @@ class QueryEngine(ABC):
     """Whether a run with a parameter is as fast as one with a literal in its place, so that texts
     that differ only in literals may share a plan.
     """
-    seeks_computed: bool = True
-    """Whether it finds nodes by keys of rows, such as those of UNWIND, by its indexes. Otherwise
-    statements leave that to the evaluator, which looks for many ids at once.
-    """
 
     @abstractmethod
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:

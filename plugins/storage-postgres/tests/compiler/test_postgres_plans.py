@@ -55,12 +55,22 @@ def graph(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gr
         ("MATCH (n {$dtId: $id})-[*1..2]->(m) RETURN m.$dtId AS i", {BY_ID, OUT}),
         ("MATCH (n {$dtId: $id}) WHERE EXISTS { (n)-[:in]->() } RETURN n", {BY_ID, OUT}),
         ("MATCH (n)-[r]->(m) WHERE r.$sourceId = $id RETURN m.$dtId AS i", {BY_ID, OUT}),
+        ("UNWIND $rows AS r MATCH (n {$dtId: r.id}) RETURN n.x AS x", {BY_ID}),
+        ("UNWIND $rows AS r MATCH (n:Sensor) WHERE r.id = n.$dtId RETURN n.x AS x", {BY_ID}),
+        ("UNWIND range(1, 9) AS i MATCH (n {$dtId: 'sensor-' + i}) RETURN n.x AS x", {BY_ID}),
+        (
+            "UNWIND $rows AS r WITH r LIMIT 3 OPTIONAL MATCH (n {$dtId: r.id + '1'}) RETURN n",
+            {BY_ID},
+        ),
+        ("UNWIND $rows AS r RETURN COUNT { ({$dtId: r.id + '1'}) } AS c", {BY_ID}),
+        ("MATCH (n {$dtId: $id}), (m {$dtId: 'room-' + n.x}) RETURN m.x AS x", {BY_ID}),
     ],
 )
 def test_what_a_few_ids_lead_to_is_found_by_indexes(
     text: str, indexes: set[str], graph: GraphSession
 ) -> None:
-    parameters = {"id": "sensor-3", "ids": IDS, "room": "room-3"}
+    rows = [{"id": one} for one in IDS]
+    parameters = {"id": "sensor-3", "ids": IDS, "room": "room-3", "rows": rows}
     query = optimize(parse_query(text, parameters=tuple(parameters)).query)
     compiled = PostgresQueryEngine().compile(query, parameters)
     with graph.snapshot():

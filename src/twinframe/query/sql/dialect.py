@@ -67,6 +67,10 @@ class Dialect(ABC):
     """The word of a join of two tables in the order of the text, where the engine obeys one."""
     unconditional: ClassVar[str] = " ON TRUE"
     """What follows a joined table without a condition."""
+    volatile: ClassVar[str] = ""
+    """How the names of functions begin whose values an index is searched for only if a derived
+    table computes them before; empty where it is searched for any.
+    """
     no_limit: ClassVar[str] = "ALL"
     """The LIMIT of a page that has an OFFSET alone."""
     unites_steps: ClassVar[bool] = False

@@ -61,7 +61,7 @@ def compile_alternatives(
     found = PatternCompiler(found, match.pattern, match.predicate, expressions).compile()
     found.scope = {name: found.scope[name] for name in (*kept, *added)}
     inner = Select(select.statement, missing.scope)
-    inner = PatternCompiler(inner, match.pattern, match.predicate, expressions).compile()
+    inner = PatternCompiler(inner, match.pattern, match.predicate, expressions, missing).compile()
     missing.add_condition(f"NOT EXISTS ({inner.render(['1'])})")
     missing.scope |= dict.fromkeys(added, NULL_TERM)
     return found, missing
@@ -78,7 +78,7 @@ def compile_optional(select: Select, match: Match, expressions: Expressions) -> 
     else:
         kind, alias = k.NODE, select.statement.alias("n")
         added = _add_node(inner, pattern.nodes[0], alias)
-    PatternCompiler(inner, pattern, match.predicate, expressions).compile()
+    PatternCompiler(inner, pattern, match.predicate, expressions, select).compile()
     on = _split_conditions(inner) or [select.dialect.yes]
     select.join(f"{select.dialect.tables[kind]} AS {alias}", on, optional=True)
     _bind_added(select, inner, added, alias)

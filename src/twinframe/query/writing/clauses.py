@@ -124,7 +124,7 @@ class ClauseRun:
         kinds = {type(term) for term in walk(query.root)}
         if kinds.isdisjoint(_READING):
             return None  # PERF: rows of a parameter come as they are, not through the store
-        return engine if engine.seeks_computed or al.Unwind not in kinds else None
+        return engine
 
     def _plan(self, key: Hashable, execution: Execution) -> Execution:
         plans = self.around.plans

@@ -64,6 +64,7 @@ class PostgresDialect(Dialect):
     native: ClassVar = k.NULL
     empty_set: ClassVar = "'{}'::bigint[]"
     folds_nulls: ClassVar = True
+    volatile: ClassVar = "twinframe_"
     both_ways: ClassVar = (
         "(SELECT r.*, r.source origin, r.target reached, 0 way FROM relationship r "
         "UNION ALL SELECT r.*, r.target, r.source, 1 FROM relationship r)"
