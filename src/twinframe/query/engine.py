@@ -81,10 +81,11 @@ class CompiledQuery(ABC):
 
     text: str
     resumable: bool
-    short_seconds: float = 0.0005
+    short_seconds: float = 0.0015
     """The processor time of a run up to which the next one is tried with a reader that is short.
 
-    PERF: a statement takes 0.3 to 1 ms more when its connection runs it for the first time.
+    PERF: a statement takes 0.3 to 1 ms more when its connection runs it for the first time. With
+    0.5 ms it was chance, on a slow machine, whether a point read ever left the threads.
     """
 
     @abstractmethod
