@@ -104,3 +104,24 @@ test.describe("on a phone", () => {
     expect(overflow).toBeLessThanOrEqual(0);
   });
 });
+
+test("what is in a building, on all its levels, is counted by model and shown as a table", async ({
+  page,
+  demo,
+}) => {
+  const problems = watchConsole(page);
+  await page.setViewportSize({ width: 1440, height: 800 });
+  await open(page, demo, "~own/query?twin=b1");
+  await inspector(page).getByText("What is in it").click();
+  const offices = inspector(page).getByRole("link", { name: "Office 78" });
+  await expect(inspector(page).getByRole("link", { name: "Level 6" })).toBeVisible();
+  expect(await findBarriers(page)).toEqual([]);
+  await offices.click();
+  await expect(page.getByRole("status").getByText("78 rows")).toBeVisible();
+  await expect(page.getByRole("tab", { name: "Table" })).toHaveAttribute("aria-selected", "true");
+  await expect(inspector(page).getByRole("heading", { name: "North Wing b1" })).toBeVisible();
+  await open(page, demo, "~own/query?twin=b1-l0-r02-t");
+  await expect(inspector(page).getByRole("heading", { level: 2 })).toContainText("b1-l0-r02-t");
+  await expect(inspector(page).getByText("What is in it")).toHaveCount(0);
+  expect(problems).toEqual([]);
+});

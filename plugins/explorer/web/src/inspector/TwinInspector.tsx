@@ -10,6 +10,7 @@ import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
 import { showText } from "../app/showText";
 import { Breadcrumbs } from "../locations/Breadcrumbs";
+import { Within } from "../locations/Within";
 import { labelOf } from "../picture/model";
 import { SparksOf } from "../time/sparks";
 import { draftKey } from "./drafts";
@@ -115,6 +116,7 @@ function TwinHeader({ twin }: { twin: Twin }) {
         </span>
       </p>
       <TwinActions twin={twin} />
+      <Within key={twin.$dtId} id={twin.$dtId} />
     </header>
   );
 }

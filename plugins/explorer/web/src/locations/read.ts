@@ -26,6 +26,8 @@ export const LEVEL = 200;
 const SAMPLE = 300;
 /** Deeper than this nothing is looked for. */
 const DEEPEST = 24;
+/** So many levels below a whole count as in it. */
+const WITHIN = 16;
 /** Of a model with more twins, those at the top are not looked for one by one. */
 const MOST_OF_A_MODEL = 20_000;
 
@@ -45,6 +47,44 @@ function listPatterns(containment: readonly Containment[], whole: string, part: 
     ...(down === null ? [] : [`(${whole})-[:${down}]->(${part})`]),
     ...(up === null ? [] : [`(${part})-[:${up}]->(${whole})`]),
   ];
+}
+
+/** The pattern from a whole to all that is in it, on any level: down its parts, then up to them. */
+export function renderWithin(containment: readonly Containment[], part: string): string {
+  const [down, up] = [listTypes(containment, "down"), listTypes(containment, "up")];
+  if (up === null) return `(whole)-[:${down ?? ""}*1..${WITHIN}]->(${part})`;
+  const parts = down === null ? "" : `-[:${down}*0..${WITHIN}]->()`;
+  return `(whole)${parts}<-[:${up}*0..${WITHIN}]-(${part})`;
+}
+
+/** Whether something is in a twin. */
+export async function hasParts(
+  graph: GraphClient,
+  containment: readonly Containment[],
+  id: string,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const parts = listPatterns(containment, "t", "").map((one) => `EXISTS { ${one} }`);
+  const { value } = await graph.query(
+    `MATCH (t) WHERE t.$dtId = $id RETURN ${parts.join(" OR ")} AS has`,
+    { parameters: { id }, ...(signal ? { signal } : {}) },
+  );
+  return value[0]?.["has"] === true;
+}
+
+/** How many twins of each model are in a twin, on any level. */
+export async function readWithin(
+  graph: GraphClient,
+  containment: readonly Containment[],
+  id: string,
+  signal?: AbortSignal,
+): Promise<{ model: string; twins: number }[]> {
+  const { value } = await graph.query(
+    `MATCH ${renderWithin(containment, "t")} WHERE whole.$dtId = $id AND t.$dtId <> $id ` +
+      "RETURN t.`$metadata`.`$model` AS model, count(DISTINCT t) AS twins ORDER BY twins DESC, model",
+    { parameters: { id }, ...(signal ? { signal } : {}) },
+  );
+  return value.map((row) => ({ model: String(row["model"]), twins: Number(row["twins"]) }));
 }
 
 /** What is returned of `t`: its name, its model, and how much is below it. */
