@@ -106,7 +106,15 @@ export function StyleOfRelationship({ name, index }: { name: string; index: Mode
 
 function Reset({ isDisabled, onPress }: { isDisabled: boolean; onPress(): void }) {
   return (
-    <Button className="button button-small" isDisabled={isDisabled} onPress={onPress}>
+    <Button
+      className="button button-small"
+      isDisabled={isDisabled}
+      onPress={({ target }) => {
+        // A button that becomes disabled loses the focus, and with it Escape leads nowhere.
+        target.closest<HTMLElement>("[role=dialog]")?.focus();
+        onPress();
+      }}
+    >
       <RotateCcw size={13} aria-hidden /> Reset
     </Button>
   );
