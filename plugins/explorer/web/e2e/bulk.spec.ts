@@ -1,4 +1,4 @@
-import { ask, expect, open, test, watchConsole, writeQuery } from "./fixtures";
+import { ask, expect, findBarriers, open, test, watchConsole, writeQuery } from "./fixtures";
 import type { Service } from "./processes";
 import { takeScreenshot } from "./screenshots";
 
@@ -96,6 +96,45 @@ test("a property of several twins is set at once, refused as a whole, and undone
   await page.getByRole("button", { name: /^Undo: desks of/ }).click();
   await expect.poll(() => countDesks(demo, 77)).toBe(0);
   await expect.poll(() => countDesks(demo, 31)).toBeGreaterThan(0);
+});
+
+test("several twins are deleted with their relationships, after it is said how many", async ({
+  page,
+  demo,
+}) => {
+  const problems = watchConsole(page);
+  const put = (path: string, body: object): Promise<Response> =>
+    fetch(`${demo.url}/digitaltwins/${path}`, {
+      method: "PUT",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const model = "dtmi:com:example:building:Level;1";
+  for (const id of ["spare-1", "spare-2", "spare-3"]) {
+    expect((await put(id, { $metadata: { $model: model } })).status).toBe(200);
+  }
+  const contained = { $relationshipName: "contains", $targetId: "spare-1" };
+  expect((await put("b1/relationships/spare", contained)).status).toBe(200);
+  const spare = "MATCH (l:Level) WHERE l.$dtId STARTS WITH 'spare-' RETURN l";
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await open(page, demo);
+  await writeQuery(page, spare);
+  await page.keyboard.press("ControlOrMeta+Enter");
+  await page.getByRole("tab", { name: "Table" }).click();
+  await page.getByRole("button", { name: "Edit twins" }).click();
+  await page.getByRole("button", { name: "Delete them instead…" }).click();
+  const form = page.getByRole("dialog", { name: "Delete 3 twins?" });
+  const submit = form.getByRole("button", { name: "Delete 3 twins and 1 relationship" });
+  await expect(submit).toBeVisible();
+  expect(await findBarriers(page)).toEqual([]);
+  expect(await ask(demo, spare)).toHaveLength(3);
+  await submit.click();
+  await expect(form).toHaveCount(0);
+  expect(await ask(demo, spare)).toEqual([]);
+  await page.getByRole("button", { name: /^Changes made here/ }).click();
+  const list = page.getByRole("dialog", { name: "Changes made here" });
+  await expect(list.getByText("3 twins and 1 relationship deleted")).toBeVisible();
+  expect(problems).toEqual([]);
 });
 
 test("who may not write is offered no bulk edit", async ({ page, secured }) => {

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { Check } from "lucide-react";
+import { Check, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
-import { Checkbox } from "react-aria-components";
+import { Button, Checkbox } from "react-aria-components";
 
 import { ApiError } from "../api/errors";
 import { renderJson } from "../api/json";
@@ -30,13 +30,15 @@ import {
   type BulkProperty,
   type Step,
 } from "./plan";
+import { useBulk } from "./store";
 
+const MAY_DELETE = ["query/write", "digitaltwins/delete", "digitaltwins/relationships/delete"];
 /** PERF: a dialog draws some hundred lines at once. */
 const MOST_SHOWN = 300;
 
 /** Sets one property of several twins, all or none, after it has shown what changes. */
 export default function BulkEdit({ ids, onClose }: { ids: readonly string[]; onClose(): void }) {
-  const { graph, graphId } = useSession();
+  const { graph, graphId, may } = useSession();
   const { index } = useModels();
   const { data, error, refetch } = useQuery({
     queryKey: ["bulk", graphId, ids],
@@ -104,6 +106,11 @@ export default function BulkEdit({ ids, onClose }: { ids: readonly string[]; onC
       onError={(refused) => void onError(refused)}
       onClose={onClose}
     >
+      {MAY_DELETE.every(may) && (
+        <Button className="button button-small" onPress={() => useBulk.setState({ deletes: true })}>
+          <Trash2 size={13} aria-hidden /> Delete them instead…
+        </Button>
+      )}
       {error !== null && (
         <Failure title="The twins cannot be read" error={error} onRetry={() => void refetch()} />
       )}
