@@ -3,29 +3,19 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
-import type { Page } from "@playwright/test";
-
 import {
   ask,
   expect,
+  give,
   open,
   signIn,
+  startEmpty,
   startService,
   test,
   watchConsole,
   findBarriers,
 } from "./fixtures";
-import { findPort, Service, type Settings } from "./processes";
 import { takeScreenshot } from "./screenshots";
-
-function startEmpty(folder: string, settings: Settings = {}): Promise<Service> {
-  return findPort().then((port) =>
-    new Service(folder, port, {
-      Explorer__Directory: process.env["TWINFRAME_EXPLORER_ASSETS"] ?? "",
-      ...settings,
-    }).start(),
-  );
-}
 
 const MODEL = {
   "@id": "dtmi:com:example:Thing;1",
@@ -42,18 +32,6 @@ function writeGraph(twins: number, wrong: number): string {
     lines.push({ $dtId: `t${at}`, $metadata: { $model: MODEL["@id"] }, value });
   }
   return lines.map((one) => JSON.stringify(one)).join("\n");
-}
-
-async function give(
-  page: Page,
-  button: string,
-  name: string,
-  text: string | Buffer,
-): Promise<void> {
-  const chooser = page.waitForEvent("filechooser");
-  await page.getByRole("button", { name: button }).click();
-  const buffer = Buffer.from(text);
-  await (await chooser).setFiles({ name, mimeType: "application/x-ndjson", buffer });
 }
 
 test("a graph is imported, its refused lines are listed, and the job outlasts reload and restart", async ({

@@ -105,6 +105,16 @@ export async function startService(
   return service.start();
 }
 
+/** A service of an empty graph. */
+export function startEmpty(folder: string, settings: Settings = {}): Promise<Service> {
+  return findPort().then((port) =>
+    new Service(folder, port, {
+      Explorer__Directory: process.env["TWINFRAME_EXPLORER_ASSETS"] ?? "",
+      ...settings,
+    }).start(),
+  );
+}
+
 export function startAuthority(): Promise<TestAuthority> {
   return new TestAuthority({
     ada: { name: "Ada Lovelace", claims: { permissions: ALL } },
@@ -177,4 +187,17 @@ export async function findBarriers(page: Page): Promise<string[]> {
   return violations
     .filter((one) => one.impact === "serious" || one.impact === "critical")
     .map((one) => `${one.id}: ${one.help}\n${one.nodes.map((node) => node.html).join("\n")}`);
+}
+
+/** Choose a file for a button that asks for one. */
+export async function give(
+  page: Page,
+  button: string,
+  name: string,
+  text: string | Buffer,
+): Promise<void> {
+  const chooser = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: button }).click();
+  const buffer = Buffer.from(text);
+  await (await chooser).setFiles({ name, mimeType: "application/x-ndjson", buffer });
 }

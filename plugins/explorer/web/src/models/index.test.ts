@@ -46,6 +46,22 @@ describe("an index of models", () => {
     expect(all.referrers("dtmi:x:Office;1")).toEqual([]);
   });
 
+  test("knows what interfaces need, however far: what they extend and have as components", () => {
+    const part = (schema: string) => ({ "@type": "Component", name: "part", schema });
+    const fan = entry("dtmi:x:Fan;1", { extends: "dtmi:x:Thing;1" });
+    const house = entry("dtmi:x:House;1", { contents: [part("dtmi:x:Fan;1")] });
+    const villa = entry("dtmi:x:Villa;1", { extends: ["dtmi:x:House;1"] });
+    const all = new ModelIndex([fan, house, villa, OFFICE, ROOM, SPACE, THING]);
+    const needs = (...ids: string[]) => all.withNeeds(ids).map((one) => one.id);
+    expect(needs("dtmi:x:Villa;1", "dtmi:x:Gone;1")).toEqual([
+      "dtmi:x:Villa;1",
+      "dtmi:x:House;1",
+      "dtmi:x:Fan;1",
+      "dtmi:x:Thing;1",
+    ]);
+    expect(needs("dtmi:x:Thing;1")).toEqual(["dtmi:x:Thing;1"]);
+  });
+
   test("is a tree by inheritance", () => {
     expect(index.roots()).toEqual(["dtmi:x:Space;1", "dtmi:x:Thing;1"]);
     expect(index.heirs("dtmi:x:Space;1")).toEqual(["dtmi:x:Room;1"]);

@@ -132,12 +132,20 @@ export class ModelIndex {
 
   /** The other interfaces that name it as a base or as a component: while one does, it stays. */
   referrers(id: string): string[] {
-    const isPart = (one: ContentInfo): boolean =>
-      one.kind === "Component" && readReference(one.schema ?? null)[0] === id;
     return [...this.interfaces.values()]
-      .filter((one) => one.id !== id && (one.extends.includes(id) || one.own.some(isPart)))
+      .filter((one) => one.id !== id && needsOf(one).includes(id))
       .map((one) => one.id)
       .sort(this.byLabel);
+  }
+
+  /** Those of these that are known, with all that they extend and have as components. */
+  withNeeds(ids: Iterable<string>): InterfaceInfo[] {
+    const found = new Set(ids);
+    for (const id of found) {
+      const one = this.interfaces.get(id);
+      if (one !== undefined) for (const other of needsOf(one)) found.add(other);
+    }
+    return [...found].flatMap((id) => this.interfaces.get(id) ?? []);
   }
 
   /** What a reader calls it. */
@@ -197,6 +205,12 @@ export class ModelIndex {
 
   private readonly byLabel = (one: string, other: string): number =>
     this.label(one).localeCompare(this.label(other)) || compare(one, other);
+}
+
+/** What an interface extends and has as components, by its own document. */
+function needsOf({ extends: bases, own }: InterfaceInfo): string[] {
+  const parts = own.filter((one) => one.kind === "Component");
+  return [...bases, ...parts.flatMap((one) => readReference(one.schema ?? null).slice(0, 1))];
 }
 
 /** Under what the colour of a relationship is kept; no DTMI has this. */

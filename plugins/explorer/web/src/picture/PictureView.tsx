@@ -174,6 +174,7 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
         ground={palette.ground}
         layout={layout}
         display={display}
+        visible={visible}
       />
       <div className="picture-body">
         {display.asList ? (

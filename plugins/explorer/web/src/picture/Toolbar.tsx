@@ -29,11 +29,13 @@ import {
   Select,
   SelectValue,
   Toolbar as AriaToolbar,
+  type Key,
 } from "react-aria-components";
 
 import type { GraphClient } from "../api/graph";
 import { useNotices } from "../app/notices";
 import { openBulk } from "../bulk/store";
+import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
 import { showPath } from "./actions";
 import { DisplayToggles, type Display } from "./Display";
@@ -42,9 +44,10 @@ import { Filter } from "./Filter";
 import { IconButton } from "./IconButton";
 import { loadLayout } from "./load";
 import type { Painter } from "./Painter";
-import { saveImage, saveLayout } from "./save";
+import { saveGraph, saveImage, saveLayout } from "./save";
 import { usePicture, type LayoutKind } from "./store";
 import type { LayoutControl } from "./useLayout";
+import type { Visible } from "./visible";
 import { WordButton, WordToggle } from "./WordButton";
 
 interface Layout {
@@ -67,6 +70,7 @@ interface Props {
   ground: string;
   layout: LayoutControl;
   display: Display;
+  visible: Visible;
 }
 
 /** What may be done with the whole picture. */
@@ -103,7 +107,7 @@ export function Toolbar(props: Props) {
       <span className="picture-space" />
       {!asList && (
         <Group aria-label="Files" className="picture-group">
-          <SaveMenu painter={painter} ground={props.ground} />
+          <SaveMenu {...props} />
           <IconButton
             icon={FolderOpen}
             label="Take the places of a picture saved as JSON"
@@ -235,8 +239,17 @@ function OfChosen({ graph }: { graph: GraphClient }) {
   );
 }
 
-function SaveMenu({ painter, ground }: { painter: Painter | null; ground: string }) {
-  const { sayError } = useNotices();
+function SaveMenu({ graph, painter, ground, visible }: Props) {
+  const { say, sayError } = useNotices();
+  const { index } = useModels();
+  const { may } = useSession();
+  const save = async (key: Key): Promise<void> => {
+    if (key === "json") saveLayout();
+    else if (key === "graph") {
+      const { names } = usePicture.getState().hiding;
+      say(`graph.json has ${await saveGraph(graph, [...visible.nodes], names, index)}.`);
+    } else if (painter !== null) await saveImage(painter, ground);
+  };
   return (
     <MenuTrigger>
       <WordButton
@@ -246,13 +259,9 @@ function SaveMenu({ painter, ground }: { painter: Painter | null; ground: string
         isDisabled={painter === null}
       />
       <Popover>
-        <Menu
-          onAction={(key) => {
-            if (key === "json") saveLayout();
-            else if (painter !== null) saveImage(painter, ground).catch(sayError);
-          }}
-        >
+        <Menu onAction={(key) => void save(key).catch(sayError)}>
           <MenuItem id="png">As an image (PNG)</MenuItem>
+          {may("models/read") && <MenuItem id="graph">As a graph with its models (JSON)</MenuItem>}
           <MenuItem id="json">Twins and places (JSON)</MenuItem>
         </Menu>
       </Popover>

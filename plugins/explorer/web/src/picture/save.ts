@@ -1,8 +1,14 @@
 import Sigma from "sigma";
 
+import type { GraphClient } from "../api/graph";
 import { renderJson } from "../api/json";
+import { buildGraphFile, renderPlainRelationship, renderPlainTwin } from "../data/graphFile";
+import { tellCounts } from "../data/numbers";
+import type { ModelIndex } from "../models/index";
 import { saveFile } from "../results/download";
+import { readBetween, readTwins } from "./ask";
 import { buildLayoutDocument } from "./document";
+import { MOST_EDGES, modelOf } from "./model";
 import type { Painter } from "./Painter";
 import { usePicture } from "./store";
 
@@ -66,5 +72,38 @@ function mergeLayers(layers: readonly HTMLCanvasElement[], ground: string): Prom
 export function saveLayout(): void {
   const { contents, pinned } = usePicture.getState();
   const text = renderJson(buildLayoutDocument(contents, pinned), 1);
-  saveFile([text], "graph.json", "application/json");
+  saveFile([text], "picture.json", "application/json");
+}
+
+/**
+ * Save twins with all that they have, the relationships between them, save those of hidden names,
+ * and the models that they need, as a file that an import takes. Answers what is in it.
+ */
+export async function saveGraph(
+  graph: GraphClient,
+  ids: readonly string[],
+  hidden: ReadonlySet<string>,
+  index: ModelIndex,
+): Promise<string> {
+  const twins = await readTwins(graph, ids);
+  const between = await readBetween(graph, ids, ids, MOST_EDGES);
+  if (between.more) {
+    throw new Error(
+      `${MOST_EDGES.toLocaleString()} relationships or more are between these twins: too many for ` +
+        "one file. Show fewer twins, or export the whole graph under Data.",
+    );
+  }
+  const relationships = between.relationships.filter((one) => !hidden.has(one.$relationshipName));
+  const models = index.withNeeds(twins.map(modelOf));
+  const file = buildGraphFile({
+    models: models.map((one) => renderJson(one.document)),
+    twins: twins.map(renderPlainTwin),
+    relationships: relationships.map(renderPlainRelationship),
+  });
+  saveFile([file], "graph.json", "application/json");
+  return tellCounts([
+    [models.length, "models"],
+    [twins.length, "twins"],
+    [relationships.length, "relationships"],
+  ]);
 }
