@@ -22,7 +22,8 @@ export interface CanvasProps {
   visible: Visible;
   look: Look;
   onPainter(painter: Painter | null): void;
-  onSelect(id: string, several: boolean): void;
+  /** `isClick`: a second click may follow, for which the drawing has to stay where it is. */
+  onSelect(id: string, several: boolean, isClick?: boolean): void;
   onSelectEdge(key: string): void;
   onOpen(id: string): void;
   onMenu?(id: string, at: { x: number; y: number }): void;
@@ -111,7 +112,7 @@ function handlersOf(
   onFrame: (frame: Frame | null) => void,
 ): PointerHandlers {
   return {
-    onNode: (id, several) => latest.current.onSelect(id, several),
+    onNode: (id, several) => latest.current.onSelect(id, several, true),
     onOpen: (id) => latest.current.onOpen(id),
     onMenu: (id, at) => latest.current.onMenu?.(id, at),
     onEdge: (key) => latest.current.onSelectEdge(key),

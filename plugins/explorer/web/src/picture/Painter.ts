@@ -21,6 +21,7 @@ import { placeSeed } from "./layout/shapes";
 import { Loops } from "./loops";
 import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes } from "./look";
 import { modelOf, type Contents } from "./model";
+import { DOUBLE_CLICK } from "./pointer";
 import { dressRelationship, dressTwin, memberOf, PLAIN, type Style } from "./style";
 import type { Place } from "./store";
 
@@ -96,6 +97,7 @@ export class Painter {
       labelRenderedSizeThreshold: 3.5,
       renderEdgeLabels: true,
       enableEdgeEvents: true,
+      doubleClickTimeout: DOUBLE_CLICK,
       stagePadding: PADDING,
       minCameraRatio: 0.005,
       maxCameraRatio: 4,

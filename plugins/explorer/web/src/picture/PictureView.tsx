@@ -1,9 +1,11 @@
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "react-aria-components";
 
 import type { JsonObject } from "../api/types";
 import { Failure } from "../app/Failure";
-import { useSelection } from "../app/selection";
+import { useInspectorShown } from "../app/inspectorShown";
+import { useIsNarrow } from "../app/media";
+import { useSelection, type Selected } from "../app/selection";
 import { useModels } from "../models/useModels";
 import { fetchMore } from "../query/run";
 import { collectDocuments } from "../results/documents";
@@ -25,6 +27,7 @@ import { labelOf, MOST_EDGES, MOST_NODES, readEdgeKey, type Contents } from "./m
 import { NodeMenu, type MenuPlace } from "./NodeMenu";
 import type { Painter } from "./Painter";
 import "./picture.css";
+import { DOUBLE_CLICK } from "./pointer";
 import { NOTHING_HIDDEN, usePicture } from "./store";
 import { useStyle } from "./styleStore";
 import { Toolbar } from "./Toolbar";
@@ -100,7 +103,7 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
   const { graph, may } = useSession();
   const { index } = useModels();
   const { hiding, chosen, choose } = usePicture();
-  const select = useSelection((state) => state.select);
+  const inspect = useInspect();
   const busy = useFill((state) => state.busy);
   const [painter, setPainter] = useState<Painter | null>(null);
   const [menu, setMenu] = useState<MenuPlace | null>(null);
@@ -149,22 +152,22 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
   );
   const layout = useLayout(painter, drawn.contents, drawn.visible, busy === null, TWINS);
   const onSelect = useCallback(
-    (id: string, several: boolean) => {
+    (id: string, several: boolean, isClick = false) => {
       const { chosen: before, unfold } = usePicture.getState();
       if (folding?.within.has(id) && !several) unfold([id]);
       if (!several) choose([id]);
       else choose(before.includes(id) ? before.filter((one) => one !== id) : [...before, id]);
-      if (!several) select({ kind: "twin", id });
+      if (!several) inspect({ kind: "twin", id }, isClick);
     },
-    [choose, select, folding],
+    [choose, inspect, folding],
   );
   const onSelectEdge = (key: string): void => {
-    select({ kind: "relationship", ...readEdgeKey(key) });
+    inspect({ kind: "relationship", ...readEdgeKey(key) });
   };
   const onListed = (ids: readonly string[]): void => {
     choose(ids);
     const [id] = ids;
-    if (ids.length === 1 && id !== undefined) select({ kind: "twin", id });
+    if (ids.length === 1 && id !== undefined) inspect({ kind: "twin", id });
   };
   return (
     <>
@@ -207,6 +210,7 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
             onHide={(id) => hideTwins([id])}
             onWhole={() => usePicture.getState().setWhole(!usePicture.getState().whole)}
             onLetGo={() => {
+              inspect(null);
               choose([]);
               usePicture.getState().setPath(null);
             }}
@@ -374,6 +378,27 @@ function Foot({ contents, visible, marked, chosen, isKept }: FootProps) {
 
 function count(number: number, name: string): string {
   return `${number.toLocaleString()} ${name}${number === 1 ? "" : "s"}`;
+}
+
+/**
+ * Shows what is chosen in the inspector; null: no longer what waits for it. Where the inspector is not
+ * open yet, it waits for the second click of a double click: opened before, it would be in the way.
+ */
+function useInspect(): (one: Selected | null, isClick?: boolean) => void {
+  const shown = useInspectorShown();
+  const narrow = useIsNarrow();
+  const waiting = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(waiting.current), []);
+  return useCallback(
+    (one, isClick = false) => {
+      clearTimeout(waiting.current);
+      if (one === null) return;
+      const show = (): void => useSelection.getState().select(one);
+      if (!isClick || (shown && !narrow)) show();
+      else waiting.current = setTimeout(show, DOUBLE_CLICK);
+    },
+    [shown, narrow],
+  );
 }
 
 /** What is selected elsewhere, such as in the table, is chosen here too. */

@@ -1,5 +1,11 @@
+import type { MouseCoords } from "sigma/types";
+
 import { beginsLine, bindDrawing, isPinch } from "./drawing";
 import type { Painter } from "./Painter";
+
+/** Two clicks within this time, in milliseconds, and so many pixels are a double click. */
+export const DOUBLE_CLICK = 500;
+const SAME_SPOT = 8;
 
 /** What the pointer does on the drawing, in words of the picture. */
 export interface PointerHandlers {
@@ -35,24 +41,52 @@ export function bindPointer(painter: Painter, handlers: PointerHandlers): void {
   const { sigma } = painter;
   sigma.on("enterNode", ({ node }) => painter.setNear(node));
   sigma.on("leaveNode", () => painter.setNear(null));
-  sigma.on("clickNode", ({ node, event }) => {
-    handlers.onNode(node, isSeveral(event.original));
-  });
-  sigma.on("doubleClickNode", (payload) => {
-    payload.preventSigmaDefault();
-    handlers.onOpen(payload.node);
-  });
   sigma.on("rightClickNode", (payload) => {
     payload.event.original.preventDefault();
     handlers.onMenu(payload.node, payload.event);
   });
-  sigma.on("clickEdge", ({ edge }) => handlers.onEdge(edge));
-  sigma.on("clickStage", ({ event }) => {
-    if (!isSeveral(event.original)) handlers.onGround();
-  });
+  bindClicks(painter, handlers);
   bindDragging(painter, handlers);
   bindDrawing(painter, handlers.mayDraw);
   bindFrame(painter, handlers);
+}
+
+interface Hit {
+  node?: string;
+  edge?: string;
+  event: MouseCoords;
+}
+
+/** Single and double clicks: the second is at what the first was at, wherever that has moved since. */
+function bindClicks({ sigma }: Painter, handlers: PointerHandlers): void {
+  let first: (Hit & { time: number }) | null = null;
+  const click = (hit: Hit): void => {
+    first = { ...hit, time: Date.now() };
+    const several = isSeveral(hit.event.original);
+    if (hit.node !== undefined) handlers.onNode(hit.node, several);
+    else if (hit.edge !== undefined) handlers.onEdge(hit.edge);
+    else if (!several) handlers.onGround();
+  };
+  const doubleClick = (hit: Hit & { preventSigmaDefault(): void }): void => {
+    const before = first;
+    first = null;
+    const isSame =
+      before !== null &&
+      Date.now() - before.time <= DOUBLE_CLICK &&
+      Math.hypot(hit.event.x - before.event.x, hit.event.y - before.event.y) <= SAME_SPOT;
+    // On the ground it zooms, as sigma does.
+    if (isSame && before.node === undefined && before.edge === undefined) return;
+    hit.preventSigmaDefault();
+    // NOTE: sigma counts any two clicks, however far apart.
+    if (!isSame) click(hit);
+    else if (before.node !== undefined) handlers.onOpen(before.node);
+  };
+  sigma.on("clickNode", click);
+  sigma.on("clickEdge", click);
+  sigma.on("clickStage", click);
+  sigma.on("doubleClickNode", doubleClick);
+  sigma.on("doubleClickEdge", doubleClick);
+  sigma.on("doubleClickStage", doubleClick);
 }
 
 function isSeveral(event: MouseEvent | TouchEvent): boolean {
