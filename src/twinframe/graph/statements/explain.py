@@ -42,7 +42,7 @@ def _render(step: st.Step) -> Iterator[str]:
             yield procedure.signature
         case st.CallStatement(statement=statement, in_transactions=in_transactions):
             if in_transactions:
-                yield "in transactions"
+                yield f"in transactions, on error {step.on_error.value.lower()}"
             for row in explain_statement(statement):
                 yield " ".join(map(str, row))
         case _:

@@ -15,7 +15,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeVar, cast
 
-from twinframe.errors import LimitExceeded, QueryInvalid, TwinframeError
+from twinframe.errors import (
+    LimitExceeded,
+    QueryInvalid,
+    QueryTimeout,
+    StorageError,
+    TwinframeError,
+)
 from twinframe.graph.context.context import GraphContext
 from twinframe.graph.queries.plans import build_options
 from twinframe.graph.queries.temporal_members import TypingCache
@@ -35,8 +41,15 @@ from twinframe.query.writing.needed import find_needed
 from twinframe.query.writing.port import Effect, GraphWriter
 from twinframe.query.writing.procedures import NO_PROCEDURES, Procedures
 from twinframe.query.writing.run import StatementRun
-from twinframe.query.writing.steps import CallStatement, Read, Statement, Step
-from twinframe.query.writing.surroundings import START, Counters, Plans, Surroundings, Table
+from twinframe.query.writing.steps import CallStatement, OnError, Read, Statement, Step
+from twinframe.query.writing.surroundings import (
+    START,
+    Counters,
+    Plans,
+    Surroundings,
+    Table,
+    build_status,
+)
 from twinframe.runtime.instruments.base import Instruments
 from twinframe.storage.base import GraphSession, GraphTransaction
 
@@ -393,13 +406,7 @@ class Statements:
         result = StatementResult(statement.columns)
         start = Table((), list(START))
         table = await self._run_some(prepared, result, steps[:at], start, _names(steps[at:]))
-        done: list[Row] = []
-        names = (*table.names, *step.statement.columns)
-        for first in range(0, len(table.rows), size):
-            batch = Table(table.names, table.rows[first : first + size])
-            found = await self._run_some(prepared, result, (step,), batch, names, joins=True)
-            done += found.rows
-        rest = Table(names, done)
+        rest = await self._run_batches(prepared, result, step, table, size)
         following = steps[at + 1 :]
         if following:
             rest = await self._run_some(prepared, result, following, rest, statement.columns)
@@ -411,6 +418,40 @@ class Statements:
                 lambda session: _type_rows(self._open_typing(session)[1], session, rows), timeout
             )
         return result
+
+    async def _run_batches(
+        self,
+        prepared: Prepared,
+        result: StatementResult,
+        step: CallStatement,
+        table: Table,
+        size: int,
+    ) -> Table:
+        """Run a subquery for so many rows at a time, each time in a transaction.
+
+        Rows of a transaction with an error, and of those that did not begin after it, have nulls.
+        """
+        names = (*table.names, *step.statement.columns)
+        one = replace(step, status=None)
+        nulls = (None,) * len(step.statement.columns)
+        done: list[Row] = []
+        is_over = False
+        for number, first in enumerate(range(0, len(table.rows), size), 1):
+            batch = Table(table.names, table.rows[first : first + size])
+            found, status = [(*row, *nulls) for row in batch.rows], build_status(None)
+            if not is_over:
+                try:
+                    ran = await self._run_some(prepared, result, (one,), batch, names, joins=True)
+                    found, status = ran.rows, build_status(number)
+                except (QueryTimeout, StorageError):
+                    raise  # the others would have it too
+                except TwinframeError as error:
+                    if step.on_error is OnError.FAIL:
+                        raise
+                    is_over = step.on_error is OnError.BREAK
+                    status = build_status(number, error.message)
+            done += found if step.status is None else [(*row, status) for row in found]
+        return Table(names if step.status is None else (*names, step.status), done)
 
     async def _run_some(
         self,

@@ -397,7 +397,8 @@ class Projection:
 class CallSubquery:
     """`CALL {...}`; `imports` are the names of `CALL (a, b) {...}`, None when it has no such list.
 
-    `outer` (set by `scope`) are the variables it reads from outside.
+    `outer` (set by `scope`) are the variables it reads from outside. `batch`, `on_error` (`FAIL`,
+    `BREAK` or `CONTINUE`) and `status` are what follows IN TRANSACTIONS.
     """
 
     imports: list[Variable] | None
@@ -407,6 +408,8 @@ class CallSubquery:
     outer: tuple[str, ...] = field(default=(), compare=False)
     batch: Expression | None = None
     in_transactions: bool = False
+    on_error: str = "FAIL"
+    status: Variable | None = None
 
 
 @dataclass(slots=True)

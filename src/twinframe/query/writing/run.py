@@ -22,7 +22,7 @@ from twinframe.query.writing.clauses import ClauseRun
 from twinframe.query.writing.entities import copy_value, is_deleted
 from twinframe.query.writing.merging import merge
 from twinframe.query.writing.needed import find_needed
-from twinframe.query.writing.surroundings import START, Table
+from twinframe.query.writing.surroundings import START, Table, build_status
 
 
 class StatementRun(ClauseRun):
@@ -202,7 +202,8 @@ class StatementRun(ClauseRun):
                 phase="runtime",
             )
             raise note_span(error, step.span)
-        return self.call_rows(step, table)
+        found = self.call_rows(step, table)
+        return found if step.status is None else found.extend(step.status, build_status(1))
 
     def call_rows(self, step: st.CallStatement, table: Table) -> Table:
         """Run a subquery for each row of a table."""

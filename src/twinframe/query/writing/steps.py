@@ -7,6 +7,7 @@ are the reading steps. A step is done with all rows before the next one begins.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from twinframe.query.algebra import (
@@ -143,17 +144,29 @@ class Call:
     span: Span | None = field(default=None, compare=False)
 
 
+class OnError(Enum):
+    """What a subquery in transactions does after one of them had an error and was rolled back."""
+
+    FAIL = "FAIL"
+    BREAK = "BREAK"
+    CONTINUE = "CONTINUE"
+
+
 @dataclass(frozen=True, slots=True)
 class CallStatement:
     """Runs a statement for each row, whose columns it adds; without columns each row is kept once.
 
     `batch` is the number of rows of one transaction of the store, where it is to have its own.
+    After an error in one, `on_error` says what becomes of the others, and `status` is the variable
+    of what became of each row.
     """
 
     statement: Statement
     outer: tuple[str, ...]
     in_transactions: bool = False
     batch: Expression | None = None
+    on_error: OnError = OnError.FAIL
+    status: str | None = None
     span: Span | None = field(default=None, compare=False)
 
 

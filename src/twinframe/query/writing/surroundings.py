@@ -40,6 +40,21 @@ class Table(NamedTuple):
     names: tuple[str, ...]
     rows: list[Row]
 
+    def extend(self, name: str, value: Value) -> Table:
+        """Return it with a column that has one value in all rows."""
+        return Table((*self.names, name), [(*row, value) for row in self.rows])
+
+
+def build_status(transaction: int | None, error: str | None = None) -> dict[str, Value]:
+    """Return what became of a transaction of a subquery, by its number; None: it never began."""
+    begun = transaction is not None
+    return {
+        "started": begun,
+        "committed": begun and error is None,
+        "transactionId": f"transaction-{transaction}" if begun else None,
+        "errorMessage": error,
+    }
+
 
 Plans: TypeAlias = dict[Hashable, Execution]
 """Compiled reading steps by the step, the models and the types of parameters. Shared by threads."""

@@ -200,6 +200,56 @@ def test_a_subquery_in_transactions_commits_batch_by_batch(world: Any) -> None:
     assert count(world) == [[9, 0]]
 
 
+HALVES = "UNWIND range(1, 5) AS i CALL (i) { CREATE (f:Floor {level: 10 / (3 - i)}) RETURN f } "
+
+
+@pytest.mark.parametrize(
+    ("then", "kept"), [("CONTINUE", [1, 2, None, None, 5]), ("BREAK", [1, 2, None, None, None])]
+)
+def test_after_an_error_other_transactions_may_go_on(
+    world: Any, then: str, kept: list[int | None]
+) -> None:
+    levels = [at and 10 // (3 - at) if at != 5 else -5 for at in kept]
+    text = f"{HALVES} IN TRANSACTIONS OF 2 ROWS ON ERROR {then} RETURN f.level"
+    assert ask(world, text) == [[level] for level in levels]
+    assert count(world) == [[len([at for at in kept if at]), 0]]
+
+
+def test_what_became_of_each_transaction_is_reported(world: Any) -> None:
+    end = "RETURN i, s.started, s.committed, s.transactionId, s.errorMessage"
+    text = f"{HALVES} IN TRANSACTIONS REPORT STATUS AS s ON ERROR BREAK OF 2 ROWS {end}"
+    done, failed = (True, True, "transaction-1", None), (True, False, "transaction-2")
+    rows = ask(world, text)
+    assert rows[:2] == [[1, *done], [2, *done]]
+    assert [row[:4] for row in rows[2:4]] == [[3, *failed], [4, *failed]]
+    assert "zero" in rows[2][4]
+    assert rows[4] == [5, False, False, None, None]
+    unit = "UNWIND [2, 3] AS i CALL (i) { CREATE (:Floor {level: 1 / (3 - i)}) } "
+    text = (
+        f"{unit} IN TRANSACTIONS OF 1 ROW ON ERROR CONTINUE REPORT STATUS AS s RETURN s.committed"
+    )
+    assert ask(world, text) == [[True], [False]]
+    assert run(world, text.replace("[2, 3]", "[1, 2]"), rehearse=True).rows == [(True,), (True,)]
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("REPORT STATUS AS s RETURN s", "REPORT STATUS needs ON ERROR"),
+        ("ON ERROR FAIL REPORT STATUS AS s RETURN s", "REPORT STATUS needs ON ERROR"),
+        ("ON ERROR CONTINUE ON ERROR BREAK", "ON ERROR stands there twice"),
+        ("ON ERROR STOP", "CONTINUE or BREAK"),
+        ("ON ERROR CONTINUE REPORT STATUS s RETURN s", "'AS' and a variable"),
+        ("ON ERROR CONTINUE REPORT STATUS AS i RETURN i", "'i' is taken"),
+    ],
+)
+def test_what_follows_in_transactions_is_checked(world: Any, end: str, told: str) -> None:
+    text = f"UNWIND [1] AS i CALL (i) {{ CREATE (:Floor {{level: i}}) }} IN TRANSACTIONS {end}"
+    with pytest.raises(QueryInvalid) as caught:
+        run(world, text)
+    assert told in caught.value.message
+
+
 def test_too_many_writes_are_refused_with_a_hint(empty: Any) -> None:
     settings = Settings(query=QuerySettings(max_writes=2), graph=GraphSettings(open_=True))
     error = refuse(World(empty.store, settings), "UNWIND range(1, 3) AS i CREATE ()")

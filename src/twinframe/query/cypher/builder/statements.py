@@ -195,8 +195,13 @@ class StatementBuilder(ClauseBuilder):
         statement = self._build_statement(clause.query, outer)
         self._outer = before
         batch = self.build_optional(clause.batch)
-        self._names = (*self._names, *statement.columns)
-        return st.CallStatement(statement, outer, clause.in_transactions, batch, clause.span)
+        status = None if clause.status is None else clause.status.name
+        added = statement.columns if status is None else (*statement.columns, status)
+        self._names = (*self._names, *added)
+        on_error = st.OnError(clause.on_error)
+        return st.CallStatement(
+            statement, outer, clause.in_transactions, batch, on_error, status, clause.span
+        )
 
 
 def _has_steps(query: ast.Query) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from twinframe.errors import QueryInvalid
 
 _CLAUSE_HEIGHT = 2
+_TRANSACTION_PARTS = ("OF", "ON ERROR", "REPORT STATUS")
 """How much a clause may add to the height of the plan on average (see `FrontEndOptions`)."""
 _WRITTEN = WRITING_CLAUSES - {"DROP", "FOREACH", "LOAD"}
 
@@ -306,16 +307,42 @@ class CypherParser(WritingParser):
         found = ast.CallSubquery(imports, import_all, query, self.span_from(token.start))
         if self.options.writes and self.accept("IN", "TRANSACTIONS"):
             found.in_transactions = True
-            if self.accept("OF"):
-                found.batch = self.parse_expression()
-                if not self.accept("ROWS"):
-                    self.expect("ROW", "after the number of rows")
+            self._parse_transactions(found)
             found.span = self.span_from(token.start)
             if self._inside:
                 message = "a subquery IN TRANSACTIONS stands in no other subquery"
                 raise self.error("InvalidClauseComposition", message, found.span)
         self.height = height
         return found
+
+    def _parse_transactions(self, found: ast.CallSubquery) -> None:
+        """Parse what follows IN TRANSACTIONS: each part at most once, in any order."""
+        taken: set[str] = set()
+        while True:
+            token = self.token
+            part = next((one for one in _TRANSACTION_PARTS if self.accept(*one.split())), None)
+            if part is None:
+                break
+            if part in taken:
+                raise self.error(
+                    "InvalidClauseComposition", f"{part} stands there twice", token.span
+                )
+            taken.add(part)
+            match part:
+                case "OF":
+                    found.batch = self.parse_expression()
+                    if not self.accept("ROWS"):
+                        self.expect("ROW", "after the number of rows")
+                case "ON ERROR":
+                    wanted = next((one for one in ("CONTINUE", "BREAK") if self.accept(one)), None)
+                    found.on_error = wanted or self.expect("FAIL", "CONTINUE or BREAK").key
+                case _:
+                    self.expect("AS", "and a variable")
+                    name = self.expect_name("a variable for the status")
+                    found.status = ast.Variable(name.name, name.span)
+        if found.status is not None and found.on_error == "FAIL":
+            message = "REPORT STATUS needs ON ERROR CONTINUE or ON ERROR BREAK"
+            raise self.error("InvalidClauseComposition", message, found.status.span)
 
     def parse_subquery(self, kind: SubplanKind) -> ast.Expression:
         """Parse `{...}` after EXISTS, COUNT or COLLECT: a pattern with WHERE, or a whole query."""

@@ -287,6 +287,8 @@ class ClauseChecker(WritingChecker):
         self.scope, self._inside_call = outside, inside_call
         for name, kind in columns.items():
             self._declare_new(name, kind, clause.span)
+        if clause.status is not None:
+            self._declare_new(clause.status.name, t.MAP, clause.status.span)
 
     def _take_imports(self, part: ast.SingleQuery, outside: Scope) -> None:
         """Remove the importing WITH of `CALL { WITH a, b ... }` from the clauses and import its
