@@ -172,6 +172,16 @@ def test_delete_detaches_only_where_it_is_asked_to(world: Any) -> None:
     assert isinstance(refuse(world, "MATCH (f:Floor) DELETE f RETURN f.name"), QueryInvalid)
 
 
+@pytest.mark.parametrize(
+    "end", ["DELETE f DELETE r DELETE g", "DELETE f, g DELETE r", "DELETE r, f, g"]
+)
+def test_a_node_goes_before_its_relationships_in_clauses_side_by_side(world: Any, end: str) -> None:
+    run(world, "CREATE (:Floor {name: 'a'})-[:hasPart]->(:Floor)")
+    result = run(world, f"MATCH (f)-[r:hasPart]->(g) {end}")
+    assert result.counters == Counters(nodes_deleted=2, relationships_deleted=1)
+    assert count(world) == [[0, 0]]
+
+
 def test_a_statement_reads_one_state_and_then_its_own_writes(world: Any) -> None:
     run(world, "CREATE (:Floor), (:Floor)")
     assert ask(world, "MATCH (f:Floor) CREATE (:Floor) WITH count(*) AS c MATCH (g:Floor) "

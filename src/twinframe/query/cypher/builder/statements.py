@@ -57,7 +57,13 @@ class StatementBuilder(ClauseBuilder):
                 self._names = find_scope(self._root)
             else:
                 steps += self._end_read()
-                steps.append(step)
+                last = steps[-1] if steps else None
+                match last, step:
+                    case st.Delete(detach=detach), st.Delete() if step.detach == detach:
+                        # NOTE: what one deletes may be what kept the other's nodes.
+                        steps[-1] = st.Delete((*last.expressions, *step.expressions), detach)
+                    case _:
+                        steps.append(step)
                 self._begin(self._names, fresh=False)
         steps += self._end_read()
         self._names, self._root, self._leaf = kept
