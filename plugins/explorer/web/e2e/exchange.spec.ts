@@ -82,3 +82,50 @@ test("what the picture shows is saved as a graph, which an empty service imports
     expect(service.failures()).toBe("");
   }
 });
+
+test("the whole graph is exported for the vendor's explorer, and is the same after an import", async ({
+  page,
+  folder,
+  demo,
+}, { testId }) => {
+  test.setTimeout(120_000);
+  await open(page, demo, "~own/data?part=export");
+  await page.getByText("JSON of the vendor’s explorer").click();
+  await expect(page.getByRole("checkbox")).toHaveCount(0);
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export the graph" }).click();
+  const download = await saving;
+  expect(download.suggestedFilename()).toMatch(/\d\.json$/);
+  await expect(page.getByRole("tabpanel", { name: "Export" })).toContainText(
+    /20 models, 1,978 twins and 3,902 relationships are in .*\.json/,
+  );
+  const file = readFileSync(await download.path(), "utf8");
+  const service = await startEmpty(join(folder, testId));
+  try {
+    await open(page, service, "~own/data");
+    await give(page, "Choose a file", "campus.json", file);
+    await expect(page.getByRole("article", { name: /^Import campus-/ })).toContainText(
+      "20 models, 1,978 twins and 3,902 relationships stored",
+      { timeout: 60_000 },
+    );
+    const plain = async ({ url }: Service): Promise<string> =>
+      (await fetch(`${url}/export/graph?plain=true`)).text();
+    expect((await plain(service)) === (await plain(demo))).toBe(true);
+  } finally {
+    await service.stop();
+    expect(service.failures()).toBe("");
+  }
+});
+
+test("a graph that is too large for the vendor's explorer says so and saves nothing", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/data?part=export");
+  await page.getByText("JSON of the vendor’s explorer").click();
+  await page.route("**/export/graph?*", (route) =>
+    route.fulfill({ body: `{"Section":"Twins"}\n${"x".repeat(33 * 1024 * 1024)}` }),
+  );
+  await page.getByRole("button", { name: "Export the graph" }).click();
+  await expect(page.getByRole("alert")).toContainText("a graph has at most 32 MiB");
+});

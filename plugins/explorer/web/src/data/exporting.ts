@@ -2,6 +2,7 @@ import { create } from "zustand";
 
 import type { TransferClient } from "../api/transfer";
 import { saveFile } from "../results/download";
+import { buildGraphFile, checkGraphSize, readGraphLines } from "./graphFile";
 import { LineCounter, type Counted } from "./lineCounter";
 
 export interface Exporting {
@@ -13,6 +14,8 @@ export interface Exporting {
 }
 
 export interface ExportChoice {
+  /** `json` is that of the vendor's explorer: plain, without history, not compressed. */
+  format: "ndjson" | "json";
   history: boolean;
   plain: boolean;
   gzip: boolean;
@@ -37,23 +40,39 @@ export async function exportGraph(
   controller?.abort();
   const own = new AbortController();
   controller = own;
-  const name = nameFile(graphName, choice.gzip, new Date());
+  const isDocument = choice.format === "json";
+  const gzip = choice.gzip && !isDocument;
+  const ending = isDocument ? ".json" : gzip ? ".ndjson.gz" : ".ndjson";
+  const name = nameFile(graphName, ending, new Date());
   const set = (part: Partial<Exporting>): void => {
     if (controller === own) useExporting.setState(part);
   };
   set({ ...NONE, phase: "running", name });
   const counter = new LineCounter();
   try {
-    const answer = await client.exportGraph(choice.history, choice.plain, own.signal);
+    const answer = await client.exportGraph(
+      choice.history && !isDocument,
+      choice.plain || isDocument,
+      own.signal,
+    );
     if (answer.body === null) throw new Error("The service has sent nothing.");
     const counted = answer.body.pipeThrough(
-      countBytes(counter, () => set({ bytes: counter.bytes, counted: { ...counter.counted } })),
+      countBytes(counter, () => {
+        if (isDocument) checkGraphSize(counter.bytes);
+        set({ bytes: counter.bytes, counted: { ...counter.counted } });
+      }),
     );
-    const written: ReadableStream<Uint8Array<ArrayBuffer>> = choice.gzip
-      ? counted.pipeThrough(new CompressionStream("gzip"))
-      : counted;
-    const file = await keep(written, own.signal);
-    saveFile([file], name, choice.gzip ? "application/gzip" : TYPE);
+    if (isDocument) {
+      // PERF: it is held in memory, as no more than an import takes is.
+      const file = buildGraphFile(readGraphLines(await readText(counted)));
+      saveFile([file], name, "application/json");
+    } else {
+      const written: ReadableStream<Uint8Array<ArrayBuffer>> = gzip
+        ? counted.pipeThrough(new CompressionStream("gzip"))
+        : counted;
+      const file = await keep(written, own.signal);
+      saveFile([file], name, gzip ? "application/gzip" : TYPE);
+    }
     set({ phase: "done", bytes: counter.bytes, counted: { ...counter.counted } });
   } catch (error) {
     if (own.signal.aborted) return;
@@ -67,6 +86,14 @@ export function stopExport(): void {
   controller?.abort();
   controller = null;
   useExporting.setState(NONE);
+}
+
+/** The text of a stream. NOTE: `Response.text` would not say why the stream ended early. */
+async function readText(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let next = await reader.read(); !next.done; next = await reader.read()) text += next.value;
+  return text;
 }
 
 function countBytes(
@@ -110,7 +137,7 @@ async function keep(
   return handle.getFile();
 }
 
-function nameFile(graphName: string, gzip: boolean, at: Date): string {
+function nameFile(graphName: string, ending: string, at: Date): string {
   const plain = graphName.replace(/[^\p{L}\p{N}.-]+/gu, "-").slice(0, 60) || "graph";
-  return `${plain}-${at.toISOString().slice(0, 10)}.ndjson${gzip ? ".gz" : ""}`;
+  return `${plain}-${at.toISOString().slice(0, 10)}${ending}`;
 }

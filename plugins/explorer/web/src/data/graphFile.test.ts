@@ -5,6 +5,7 @@ import {
   buildGraphFile,
   checkGraphSize,
   MOST_GRAPH_BYTES,
+  readGraphLines,
   renderPlainRelationship,
   renderPlainTwin,
 } from "./graphFile";
@@ -60,4 +61,25 @@ test("a graph file is no larger than an import takes", () => {
   const half = `"${"ä".repeat(MOST_GRAPH_BYTES / 4)}"`;
   const parts = { models: [], twins: [half, half], relationships: [] };
   expect(() => buildGraphFile(parts)).toThrow(/at most 32 MiB/);
+});
+
+test("the lines of an export become a graph file, number by number", () => {
+  const lines = [
+    '{"Section":"Header"}',
+    '{"fileVersion":"1.0.0"}',
+    '{"Section":"Models"}',
+    '{"@id":"dtmi:x:Room;1"}',
+    '{"Section":"Twins"}',
+    '{"$dtId":"a","big":9007199254740993,"at":1.0}',
+    '{"Section":"Relationships"}',
+    '{"$dtId":"a","$relationshipId":"e","$targetId":"b","$relationshipName":"has","w":9007199254740993}',
+    "",
+  ];
+  expect(readGraphLines(lines.join("\n"))).toEqual({
+    models: ['{"@id":"dtmi:x:Room;1"}'],
+    twins: ['{"$dtId":"a","big":9007199254740993,"at":1.0}'],
+    relationships: [
+      '{"$sourceId":"a","$relationshipId":"e","$targetId":"b","$relationshipName":"has","w":9007199254740993}',
+    ],
+  });
 });

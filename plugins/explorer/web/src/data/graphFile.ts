@@ -1,8 +1,9 @@
 /** Files of the vendor's explorer: a graph as one JSON document, which an import takes as well. */
 
-import { renderJson } from "../api/json";
+import { parseJson, renderJson } from "../api/json";
 import type { JsonObject, Relationship, Twin } from "../api/types";
 import { isObject } from "../results/documents";
+import { SECTION } from "./lineCounter";
 import { tellBytes } from "./numbers";
 
 /** An import takes no larger document of this form. */
@@ -32,7 +33,7 @@ export function checkGraphSize(bytes: number): void {
   if (bytes <= MOST_GRAPH_BYTES) return;
   const most = tellBytes(MOST_GRAPH_BYTES);
   throw new Error(
-    `A file of the vendor’s explorer has at most ${most}, and this graph has more. ` +
+    `As JSON of the vendor’s explorer, a graph has at most ${most}: no import takes more. ` +
       "Save less of it, or export it as NDJSON.",
   );
 }
@@ -70,4 +71,23 @@ export function renderPlainRelationship(relationship: Relationship): string {
   return renderJson(
     Object.fromEntries(Object.entries(relationship).filter(([name]) => name !== "$etag")),
   );
+}
+
+/** What the lines of an export have that is plain: no ETags, no history. */
+export function readGraphLines(text: string): GraphTexts {
+  const texts: GraphTexts = { models: [], twins: [], relationships: [] };
+  let section = "";
+  for (const line of text.split("\n")) {
+    const begun = SECTION.exec(line);
+    if (begun?.[1] !== undefined) section = begun[1];
+    else if (line === "") continue;
+    else if (section === "Models") texts.models.push(line);
+    else if (section === "Twins") texts.twins.push(line);
+    else if (section === "Relationships") {
+      // In a line the source of a relationship is its `$dtId`.
+      const { $dtId = null, ...members } = parseJson(line) as JsonObject;
+      texts.relationships.push(renderJson({ $sourceId: $dtId, ...members }));
+    }
+  }
+  return texts;
 }

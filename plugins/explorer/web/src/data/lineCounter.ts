@@ -4,7 +4,8 @@ export type Counted = Readonly<Record<string, number>>;
 const LINE_END = 10;
 /** The beginning of a line that is long enough to tell a section. */
 const HEAD = 60;
-const SECTION = /^\{"Section":\s?"(\w+)"\}/;
+/** A line that begins a section. */
+export const SECTION = /^\{"Section":\s?"(\w+)"\}/;
 
 /** Counts the lines of a graph's file by section, piece by piece. PERF: it decodes none of them. */
 export class LineCounter {

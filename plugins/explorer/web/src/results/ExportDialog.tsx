@@ -148,7 +148,7 @@ function useExport(spread: boolean, onDone: () => void) {
   return { progress, error, start };
 }
 
-function Choice({ value, children }: { value: string; children: React.ReactNode }) {
+export function Choice({ value, children }: { value: string; children: React.ReactNode }) {
   return (
     <Radio value={value} className="react-aria-Radio results-radio">
       <span className="results-dot" aria-hidden />
