@@ -26,10 +26,14 @@ test("what was changed here is listed, and undone unless somebody else changed i
     await page.getByRole("button", { name: "Undo", exact: true }).click();
     await expect(page.getByText(`Undone: ${ROOM}: area`)).toBeVisible();
     expect(await valueOf("area")).toBe(56.2);
+    // The number is of what can still be undone.
+    await expect(list).toHaveAccessibleName("Changes made here");
+    await expect(list).toHaveText("");
 
     await field(page, "capacity").fill("3");
     await page.keyboard.press("Enter");
-    await expect(list).toHaveAccessibleName("Changes made here: 2");
+    await expect(list).toHaveAccessibleName("Changes made here, 1 to undo");
+    await expect(list).toHaveText("1");
     const others = [{ op: "replace", path: "/capacity", value: 4 }];
     await send(service, "PATCH", `/digitaltwins/${ROOM}`, others);
     await list.click();

@@ -14,11 +14,15 @@ export function MadeList() {
   const all = useMade((state) => state.made);
   const made = all.filter((one) => one.graphId === graphId);
   if (made.length === 0) return null;
+  const left = made.filter((one) => one.undo !== null && one.state !== "undone").length;
   return (
     <DialogTrigger>
-      <Button className="rail-item" aria-label={`Changes made here: ${made.length}`}>
+      <Button
+        className="rail-item"
+        aria-label={`Changes made here${left > 0 ? `, ${left} to undo` : ""}`}
+      >
         <Undo2 size={20} aria-hidden />
-        <span className="rail-label">{made.length}</span>
+        {left > 0 && <span className="rail-label">{left}</span>}
       </Button>
       <Popover placement="right bottom" className="react-aria-Popover made">
         <Dialog aria-label="Changes made here">
