@@ -129,3 +129,22 @@ test("a graph that is too large for the vendor's explorer says so and saves noth
   await page.getByRole("button", { name: "Export the graph" }).click();
   await expect(page.getByRole("alert")).toContainText("a graph has at most 32 MiB");
 });
+
+test("the page says that it takes files of the vendor's explorer", async ({ page, folder }, {
+  testId,
+}) => {
+  const service = await startEmpty(join(folder, testId));
+  try {
+    await page.goto(service.url);
+    await expect(page.getByRole("region", { name: "Import a graph" })).toContainText(
+      "of the vendor’s explorer (.json)",
+    );
+    await open(page, service, "~own/data");
+    await expect(page.getByRole("tabpanel", { name: "Import" })).toContainText(
+      "as the JSON that the vendor’s explorer exports, up to 32 MiB of it (.ndjson or .json, also",
+    );
+  } finally {
+    await service.stop();
+    expect(service.failures()).toBe("");
+  }
+});

@@ -18,6 +18,7 @@ import { useNotices } from "../app/notices";
 import { showText } from "../app/showText";
 import { Box } from "../results/ExportDialog";
 import { useSession } from "../session/session";
+import { MOST_GRAPH_BYTES } from "./graphFile";
 import { ACCEPTED, importFile, stopSending, useImporting } from "./importing";
 import { ImportCard } from "./JobList";
 import { tellBytes } from "./numbers";
@@ -65,9 +66,11 @@ export function ImportPanel() {
           </Button>
         </FileTrigger>
         <p className="muted">
-          NDJSON as exports and the vendor’s import jobs have it (<code>.ndjson</code>, also with{" "}
-          <code>.gz</code>){data !== undefined && `, up to ${tellBytes(data.mostBytes)}`}. Models
-          alone: Models, Upload.
+          A graph as NDJSON, from an export or the vendor’s import jobs, or as the JSON that the
+          vendor’s explorer exports, up to {tellBytes(MOST_GRAPH_BYTES)} of it (<code>.ndjson</code>{" "}
+          or <code>.json</code>, also with <code>.gz</code>)
+          {data !== undefined && `; files up to ${tellBytes(data.mostBytes)}`}. Models alone:
+          Models, Upload.
         </p>
       </DropZone>
       <Box isSelected={history} onChange={setHistory}>

@@ -30,7 +30,8 @@ export const useImporting = create<Importing>(() => NONE);
 
 let controller: AbortController | null = null;
 
-/** What the service takes: the form of exports, gzip or not. The vendor's own files are of it, too. */
+/** What the service takes: the lines of exports, which are those of the vendor's jobs, or the
+ * document of the vendor's explorer; gzip or not. */
 export const ACCEPTED = [".ndjson", ".jsonl", ".json", ".gz"];
 
 /** A piece whose way was interrupted is sent again, after so many milliseconds. */

@@ -75,7 +75,7 @@ export default function EmptyGraph() {
           <Beginning
             icon={<FileUp size={20} aria-hidden />}
             name="Import a graph"
-            text="A file as an export writes it (.ndjson or .ndjson.gz), also of the vendor’s service."
+            text="A file of an export, here or of the vendor’s service (.ndjson), or of the vendor’s explorer (.json); also with .gz."
             action={
               <FileTrigger
                 acceptedFileTypes={ACCEPTED}
