@@ -30,14 +30,14 @@ TWINS = (
 
 def judge(trial: Trial) -> Sequence[Figure]:
     """Clients over two workers, one of which, or the whole service, is killed again and again."""
-    figures = judge_service(trial, {})
+    figures = judge_service(trial, {}, 600)
     return [*figures, exactly("findings of verify", count_findings(trial.folder))]
 
 
-def judge_service(trial: Trial, environment: Mapping[str, str]) -> list[Figure]:
-    """The same over any storage."""
+def judge_service(trial: Trial, environment: Mapping[str, str], seconds: float) -> list[Figure]:
+    """The same over any storage, for so many seconds at most."""
     dice = random.Random(trial.seed)
-    wanted, longest = trial.pick(50_000, 500), trial.pick(600, 60) * PATIENCE
+    wanted, longest = trial.pick(50_000, 500), trial.pick(seconds, 60) * PATIENCE
     wanted_kills, kills = trial.pick(30, 2), 0
     settings = {"Logging__Access": "false", **environment}
     with Server(trial.folder, workers=2, environment=settings) as server:

@@ -11,7 +11,7 @@ from tests.storages import build_oxigraph_environment
 
 def judge(trial: Trial) -> Sequence[Figure]:
     """As R36, over one store process and two workers."""
-    return judge_service(trial, build_oxigraph_environment(trial.folder))
+    return judge_service(trial, build_oxigraph_environment(trial.folder), 3_000)
 
 
 GOAL = Goal(
@@ -20,5 +20,5 @@ GOAL = Goal(
     asked="as R36, over triples on disk",
     judge=judge,
     twins=TWINS,
-    longest=900,
+    longest=3_300,
 )
