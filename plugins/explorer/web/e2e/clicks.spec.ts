@@ -64,6 +64,57 @@ test.describe("with the inspector closed", () => {
   });
 });
 
+// The middle of the only relationship is the middle of the picture, whichever way it leads.
+const CONTAINS = "MATCH (l {$dtId: 'b1-l0'})-[c:contains]->(r {$dtId: 'b1-l0-r01'}) RETURN l, c, r";
+
+test("a relationship is hit some pixels beside it, and has a menu", async ({ page, demo }) => {
+  const [middleX, middleY] = await openGraph(page, demo, CONTAINS);
+  const [x, y] = [middleX + 4, middleY + 4];
+  const menu = page.getByRole("menu");
+  const graph = page.getByRole("application", { name: "Graph" });
+  const pressMenu = async (item: string): Promise<void> => {
+    await page.mouse.click(x, y, { button: "right" });
+    await menu.getByRole("menuitem", { name: item }).click();
+    await expect(menu).toHaveCount(0);
+  };
+  await page.mouse.move(x, y);
+  await expect(graph).toHaveCSS("cursor", "pointer");
+  // At least at one of these the pointer is far beside it.
+  const cursors: string[] = [];
+  for (const [right, down] of [
+    [60, 0],
+    [0, 60],
+  ] as const) {
+    await page.mouse.move(middleX + right, middleY + down);
+    cursors.push(await graph.evaluate((element) => getComputedStyle(element).cursor));
+  }
+  expect(cursors).toContain("auto");
+  await pressMenu("Hide all contains");
+  await expect(foot(page)).toHaveText(/^2 twins, 0 relationships/);
+  await page.getByRole("button", { name: /^Show all \(/ }).click();
+  await expect(foot(page)).toHaveText(/^2 twins, 1 relationship/);
+  await pressMenu("Delete it …");
+  const dialog = page.getByRole("alertdialog");
+  await expect(dialog.getByText("b1-l0 and b1-l0-r01 stay.")).toBeVisible();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await pressMenu("Take it out of the picture");
+  await expect(foot(page)).toHaveText(/^2 twins, 0 relationships/);
+});
+
+test("a click some pixels beside a relationship shows it, and its list has the menu too", async ({
+  page,
+  demo,
+}) => {
+  const [x, y] = await openGraph(page, demo, CONTAINS);
+  await page.mouse.click(x + 4, y + 4);
+  await expect(inspector(page).getByRole("heading", { name: "contains" })).toBeVisible();
+  await page.getByRole("button", { name: "List", exact: true }).click();
+  const relationships = page.getByRole("grid", { name: "Relationships" });
+  await relationships.getByRole("row").filter({ hasText: "contains" }).click({ button: "right" });
+  await page.getByRole("menuitem", { name: "Take it out of the picture" }).click();
+  await expect(foot(page)).toHaveText(/^2 twins, 0 relationships/);
+});
+
 test.describe("by touch", () => {
   test.use({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
 

@@ -39,7 +39,7 @@ test.describe("a relationship is drawn", () => {
     await expect(page.getByText(`(${id}), `)).toBeVisible();
     await page.keyboard.press("m");
     await expect(page.getByRole("menu")).toBeVisible();
-    const box = await page.locator(".picture-anchor").boundingBox();
+    const box = await page.locator(".picture-anchor").first().boundingBox();
     await page.keyboard.press("Escape");
     await expect(page.getByRole("menu")).toHaveCount(0);
     if (box === null) throw new Error(`${id} is not to be seen`);

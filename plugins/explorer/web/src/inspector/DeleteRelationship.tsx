@@ -13,13 +13,30 @@ import { editable } from "./document";
 import { draftKey, useDrafts } from "./drafts";
 import { recordMade } from "./made";
 
-/** Deletes a relationship as it was read, once that is confirmed. */
+/** The button that deletes a relationship as it was read, once that is confirmed. */
 export function DeleteRelationship({ relationship }: { relationship: Relationship }) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <div className="inspector-header-actions">
+      <Button className="button button-small button-danger" onPress={() => setAsking(true)}>
+        <Trash2 size={13} aria-hidden /> Delete
+      </Button>
+      {asking && <ConfirmDeletion relationship={relationship} onClose={() => setAsking(false)} />}
+    </div>
+  );
+}
+
+interface ConfirmProps {
+  relationship: Relationship;
+  onClose(): void;
+}
+
+/** Asks whether a relationship is to be deleted as it was read, and deletes it. */
+export function ConfirmDeletion({ relationship, onClose }: ConfirmProps) {
   const { graph, graphId } = useSession();
   const client = useQueryClient();
   const { say } = useNotices();
   const select = useSelection((state) => state.select);
-  const [asking, setAsking] = useState(false);
   const { $relationshipId: id, $sourceId: sourceId, $targetId: targetId } = relationship;
   const remove = async (): Promise<void> => {
     const queryKey = ["relationship", graphId, sourceId, id];
@@ -46,21 +63,14 @@ export function DeleteRelationship({ relationship }: { relationship: Relationshi
     say(`${id} is deleted.`, undo);
   };
   return (
-    <div className="inspector-header-actions">
-      <Button className="button button-small button-danger" onPress={() => setAsking(true)}>
-        <Trash2 size={13} aria-hidden /> Delete
-      </Button>
-      {asking && (
-        <Confirm
-          title={showText(`Delete ${id}?`)}
-          text={showText(
-            `${sourceId} and ${targetId} stay. The list of changes can undo it while this page is open.`,
-          )}
-          verb="Delete"
-          act={remove}
-          onClose={() => setAsking(false)}
-        />
+    <Confirm
+      title={showText(`Delete ${id}?`)}
+      text={showText(
+        `${sourceId} and ${targetId} stay. The list of changes can undo it while this page is open.`,
       )}
-    </div>
+      verb="Delete"
+      act={remove}
+      onClose={onClose}
+    />
   );
 }

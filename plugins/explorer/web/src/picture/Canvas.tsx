@@ -27,6 +27,7 @@ export interface CanvasProps {
   onSelectEdge(key: string): void;
   onOpen(id: string): void;
   onMenu?(id: string, at: { x: number; y: number }): void;
+  onEdgeMenu?(key: string, at: { x: number; y: number }): void;
   onHide?(id: string): void;
   /** Give the picture the whole window, or take it back. */
   onWhole?(): void;
@@ -115,6 +116,7 @@ function handlersOf(
     onNode: (id, several) => latest.current.onSelect(id, several, true),
     onOpen: (id) => latest.current.onOpen(id),
     onMenu: (id, at) => latest.current.onMenu?.(id, at),
+    onEdgeMenu: (key, at) => latest.current.onEdgeMenu?.(key, at),
     onEdge: (key) => latest.current.onSelectEdge(key),
     onGround: () => latest.current.onLetGo(),
     onBox: (ids, several) => {

@@ -25,31 +25,43 @@ interface Props {
   onSelectEdge(key: string): void;
   /** By the right button, a long press, or the keys that browsers have for it. */
   onMenu(id: string, at: { x: number; y: number }): void;
+  onEdgeMenu(key: string, at: { x: number; y: number }): void;
 }
 
 /** The picture in words, for those who do not see it: its twins, and what leads from which to which. */
-export function Lists({ contents, visible, index, onSelect, onSelectEdge, onMenu }: Props) {
-  const openMenu = (event: MouseEvent<HTMLElement>): void => {
+export function Lists(props: Props) {
+  const { contents, visible, index, onSelect, onSelectEdge, onMenu, onEdgeMenu } = props;
+  const openMenu = (event: MouseEvent<HTMLElement>, open: Props["onMenu"]): void => {
     const row = event.target instanceof Element ? event.target.closest("[data-key]") : null;
     const id = row?.closest('[role="row"]')?.getAttribute("data-key") ?? null;
-    if (id === null || !contents.nodes.has(id)) return;
+    if (id === null || !(contents.nodes.has(id) || contents.edges.has(id))) return;
     event.preventDefault();
-    const { left, top } = event.currentTarget.getBoundingClientRect();
-    onMenu(id, { x: event.clientX - left, y: event.clientY - top });
+    const { left, top } = (
+      event.currentTarget.parentElement ?? event.currentTarget
+    ).getBoundingClientRect();
+    open(id, { x: event.clientX - left, y: event.clientY - top });
   };
   return (
     <div className="picture-lists">
-      <section aria-label="Twins of the graph" onContextMenu={openMenu}>
+      <section aria-label="Twins of the graph" onContextMenu={(event) => openMenu(event, onMenu)}>
         <Twins contents={contents} visible={visible} index={index} onSelect={onSelect} />
       </section>
-      <section aria-label="Relationships of the graph">
+      <section
+        aria-label="Relationships of the graph"
+        onContextMenu={(event) => openMenu(event, onEdgeMenu)}
+      >
         <Relationships contents={contents} visible={visible} onSelectEdge={onSelectEdge} />
       </section>
     </div>
   );
 }
 
-function Twins({ contents, visible, index, onSelect }: Omit<Props, "onSelectEdge" | "onMenu">) {
+function Twins({
+  contents,
+  visible,
+  index,
+  onSelect,
+}: Omit<Props, "onSelectEdge" | "onMenu" | "onEdgeMenu">) {
   const chosen = usePicture((state) => state.chosen);
   const items = useMemo(() => {
     const shown = [...visible.edges].flatMap((key) => contents.edges.get(key) ?? []);
@@ -81,7 +93,7 @@ function Relationships({
   contents,
   visible,
   onSelectEdge,
-}: Omit<Props, "index" | "onSelect" | "onMenu">) {
+}: Omit<Props, "index" | "onSelect" | "onMenu" | "onEdgeMenu">) {
   const items = useMemo(
     () =>
       [...visible.edges].flatMap((key) => {

@@ -1,14 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useRef, useState, type ComponentProps } from "react";
-import {
-  Collection,
-  Header,
-  Menu,
-  MenuItem,
-  MenuSection,
-  Popover,
-  Separator,
-} from "react-aria-components";
+import { lazy, Suspense, useState, type ComponentProps } from "react";
+import { Collection, Header, Menu, MenuItem, MenuSection, Separator } from "react-aria-components";
 
 import type { Twin } from "../api/types";
 import { useNotices } from "../app/notices";
@@ -19,16 +11,11 @@ import { collapse, expand, hideTwins, showPath } from "./actions";
 import { countKinds } from "./ask";
 import { useDrawing } from "./drawing";
 import { labelOf } from "./model";
+import { PlacedMenu, type MenuPlace } from "./PlacedMenu";
 import { usePicture } from "./store";
 
 // PERF: with the frame of its form; few open it.
 const ExpandDialog = lazy(() => import("./ExpandDialog"));
-
-export interface MenuPlace {
-  id: string;
-  x: number;
-  y: number;
-}
 
 interface MenuProps {
   place: MenuPlace | null;
@@ -39,35 +26,21 @@ interface MenuProps {
 
 /** What may be done with one twin of the picture, where the pointer is. */
 export function NodeMenu({ place, open, onClose }: MenuProps) {
-  const anchor = useRef<HTMLSpanElement>(null);
   const [deleted, setDeleted] = useState<Twin | null>(null);
   const [expanded, setExpanded] = useState<Expanded | null>(null);
   return (
     <>
-      <span
-        ref={anchor}
-        className="picture-anchor"
-        style={{ left: place?.x ?? 0, top: place?.y ?? 0 }}
-      />
-      <Popover
-        key={place === null ? "" : `${place.id}\n${place.x}\n${place.y}`}
-        triggerRef={anchor}
-        placement="bottom start"
-        isOpen={place !== null}
-        onOpenChange={(open) => {
-          if (!open) onClose();
-        }}
-      >
-        {place !== null && (
+      <PlacedMenu place={place} onClose={onClose}>
+        {(id) => (
           <Actions
-            id={place.id}
-            isOpen={open?.has(place.id) ?? false}
+            id={id}
+            isOpen={open?.has(id) ?? false}
             onClose={onClose}
             onDelete={setDeleted}
             onExpand={setExpanded}
           />
         )}
-      </Popover>
+      </PlacedMenu>
       {expanded !== null && (
         <Suspense>
           <ExpandDialog {...expanded} onClose={() => setExpanded(null)} />

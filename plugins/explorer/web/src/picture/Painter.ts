@@ -35,6 +35,7 @@ const LEAST_VIEW = 200;
 const ARROW_HEAD = { lengthToThicknessRatio: 5.5, widenessToThicknessRatio: 4.5 };
 /** Between the picture and the border of the view, in pixels. */
 const PADDING = 40;
+const NONE: ReadonlySet<string> = new Set();
 const ALONE: ReadonlyMap<string, number> = new Map();
 
 export type PictureGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>;
@@ -46,7 +47,7 @@ export class Painter {
   readonly labels = new Labels();
   readonly loops = new Loops();
   private stopMoving: () => void = () => undefined;
-  private near: string | null = null;
+  private near: { id: string | null; edge: string | null } = { id: null, edge: null };
   private framed: ReadonlySet<string> | null = null;
   private killed = false;
 
@@ -96,7 +97,6 @@ export class Painter {
       labelGridCellSize: 90,
       labelRenderedSizeThreshold: 3.5,
       renderEdgeLabels: true,
-      enableEdgeEvents: true,
       doubleClickTimeout: DOUBLE_CLICK,
       stagePadding: PADDING,
       minCameraRatio: 0.005,
@@ -207,29 +207,38 @@ export class Painter {
 
   /** Draw all anew. What is near stays so: that is the painter's own. */
   setLook(look: Look): void {
-    this.look = { ...look, near: this.near === null ? null : this.listNear(this.near) };
+    this.look = { ...look, near: this.listNear() };
     // PERF: of a large picture the edges and labels come back when it stands still.
     this.sigma.setSettings({
       hideEdgesOnMove: look.large,
       hideLabelsOnMove: look.large,
       renderEdgeLabels: !look.large,
-      enableEdgeEvents: !look.large,
     });
     // NOTE: sigma keeps a place for each by its type, which a look may change: all are indexed anew.
     this.sigma.refresh({ schedule: true });
   }
 
-  /** Tell a twin apart with what leads to and from it, as the pointer or the keyboard is there. */
-  setNear(id: string | null): void {
-    if (id === this.near) return;
+  /** Whether the pointer hits relationships: in a large picture they are everywhere. */
+  get hitsEdges(): boolean {
+    return !this.look.large;
+  }
+
+  /**
+   * Tell a twin apart with what leads to and from it, or a relationship, as the pointer or the
+   * keyboard is there.
+   */
+  setNear(id: string | null, edge: string | null = null): void {
+    if (id === this.near.id && edge === this.near.edge) return;
     const before = this.look.near;
-    this.near = id;
-    const near = id === null ? null : this.listNear(id);
+    this.near = { id, edge };
+    const near = this.listNear();
     this.look = { ...this.look, near };
     // PERF: only these are drawn anew; their types stay, so that nothing is indexed.
     const partialGraph = {
       nodes: [before, near]
-        .flatMap((one) => (one === null ? [] : [one.id, ...one.nodes]))
+        .flatMap((one) =>
+          one === null ? [] : [...(one.id === null ? [] : [one.id]), ...one.nodes],
+        )
         .filter((one) => this.graph.hasNode(one)),
       edges: [...(before?.edges ?? []), ...(near?.edges ?? [])].filter((key) =>
         this.graph.hasEdge(key),
@@ -238,7 +247,9 @@ export class Painter {
     this.sigma.refresh({ partialGraph, skipIndexation: true, schedule: true });
   }
 
-  private listNear(id: string): Look["near"] {
+  private listNear(): Look["near"] {
+    const { id, edge } = this.near;
+    if (id === null) return edge === null ? null : { id, nodes: NONE, edges: new Set([edge]) };
     if (!this.graph.hasNode(id)) return null;
     const nodes = this.board.lightsNeighbours === true ? this.graph.neighbors(id) : [];
     return { id, nodes: new Set(nodes), edges: new Set(this.graph.edges(id)) };

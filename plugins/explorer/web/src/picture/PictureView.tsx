@@ -19,14 +19,16 @@ import { TWINS } from "./board";
 import { Canvas } from "./Canvas";
 import { useDisplay } from "./Display";
 import { DrawnRelationship } from "./DrawTools";
+import { EdgeMenu } from "./EdgeMenu";
 import { addMissing, completePicture, pictureRows, useFill } from "./fill";
 import { MOST_UNFOLDED, type Folding } from "./folding";
 import { Legend } from "./Legend";
 import { Lists } from "./Lists";
 import { labelOf, MOST_EDGES, MOST_NODES, readEdgeKey, type Contents } from "./model";
-import { NodeMenu, type MenuPlace } from "./NodeMenu";
+import { NodeMenu } from "./NodeMenu";
 import type { Painter } from "./Painter";
 import "./picture.css";
+import { type MenuPlace } from "./PlacedMenu";
 import { DOUBLE_CLICK } from "./pointer";
 import { NOTHING_HIDDEN, usePicture } from "./store";
 import { useStyle } from "./styleStore";
@@ -107,6 +109,7 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
   const busy = useFill((state) => state.busy);
   const [painter, setPainter] = useState<Painter | null>(null);
   const [menu, setMenu] = useState<MenuPlace | null>(null);
+  const [edgeMenu, setEdgeMenu] = useState<MenuPlace | null>(null);
   const display = useDisplay();
   const { overlay, highlights, whole } = usePicture();
   const { differences } = useDifferences();
@@ -164,6 +167,11 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
   const onSelectEdge = (key: string): void => {
     inspect({ kind: "relationship", ...readEdgeKey(key) });
   };
+  const onEdgeMenu = (key: string, at: { x: number; y: number }): void => {
+    // What is drawn for several, or is gone by now, is no relationship of the graph.
+    const one = stored.edges.get(key);
+    if (one !== undefined && one === drawn.contents.edges.get(key)) setEdgeMenu({ id: key, ...at });
+  };
   const onListed = (ids: readonly string[]): void => {
     choose(ids);
     const [id] = ids;
@@ -188,6 +196,7 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
             onSelect={onListed}
             onSelectEdge={onSelectEdge}
             onMenu={(id, at) => setMenu({ id, ...at })}
+            onEdgeMenu={onEdgeMenu}
           />
         ) : (
           <Canvas
@@ -207,6 +216,7 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
               else usePicture.getState().unfold([id]);
             }}
             onMenu={(id, at) => setMenu({ id, ...at })}
+            onEdgeMenu={onEdgeMenu}
             onHide={(id) => hideTwins([id])}
             onWhole={() => usePicture.getState().setWhole(!usePicture.getState().whole)}
             onLetGo={() => {
@@ -221,6 +231,7 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
         <Said visible={visible} folding={folding} />
         <DrawnRelationship />
         <NodeMenu place={menu} open={folding?.open ?? null} onClose={() => setMenu(null)} />
+        <EdgeMenu place={edgeMenu} onClose={() => setEdgeMenu(null)} />
       </div>
       <Foot
         contents={contents}

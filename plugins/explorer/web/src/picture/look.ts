@@ -44,8 +44,8 @@ export interface Look {
   pinned: ReadonlySet<string>;
   /** What has just changed, by the keys of `live/store`. */
   lit: ReadonlySet<string>;
-  /** The twin under the pointer or the keyboard, with its neighbours. */
-  near: { id: string; nodes: ReadonlySet<string>; edges: ReadonlySet<string> } | null;
+  /** The twin under the pointer or the keyboard, with its neighbours; or a relationship alone. */
+  near: { id: string | null; nodes: ReadonlySet<string>; edges: ReadonlySet<string> } | null;
   /** What is there for the sake of others: it is drawn pale, with its name. */
   beside: ReadonlySet<string>;
   /** The twin from which a relationship is being drawn. */

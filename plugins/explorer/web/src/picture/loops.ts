@@ -1,4 +1,5 @@
 import type Sigma from "sigma";
+import type { EdgeDisplayData } from "sigma/types";
 
 import type { Labels } from "./labels";
 import type { EdgeAttributes, NodeAttributes } from "./look";
@@ -28,20 +29,35 @@ export class Loops {
   }
 }
 
+interface Loop {
+  edge: EdgeDisplayData;
+  middleX: number;
+  middleY: number;
+  radius: number;
+}
+
+/** Where a loop is drawn, in pixels of the view; null where it is not. */
+export function findLoop(sigma: Sigma<NodeAttributes, EdgeAttributes>, key: string): Loop | null {
+  const graph = sigma.getGraph();
+  const edge = graph.hasEdge(key) ? sigma.getEdgeDisplayData(key) : undefined;
+  const node = edge === undefined ? undefined : sigma.getNodeDisplayData(graph.source(key));
+  if (edge === undefined || node === undefined || edge.hidden || node.hidden) return null;
+  const { x, y } = sigma.framedGraphToViewport(node);
+  const away = sigma.scaleSize(node.size);
+  const radius = Math.max(LEAST, away * 0.7);
+  const [middleX, middleY] = [x + (away + radius * 0.4) * 0.71, y - (away + radius * 0.4) * 0.71];
+  return { edge, middleX, middleY, radius };
+}
+
 function drawLoop(
   key: string,
   sigma: Sigma<NodeAttributes, EdgeAttributes>,
   context: CanvasRenderingContext2D,
   labels: Labels,
 ): void {
-  const graph = sigma.getGraph();
-  const edge = graph.hasEdge(key) ? sigma.getEdgeDisplayData(key) : undefined;
-  const node = edge === undefined ? undefined : sigma.getNodeDisplayData(graph.source(key));
-  if (edge === undefined || node === undefined || edge.hidden || node.hidden) return;
-  const { x, y } = sigma.framedGraphToViewport(node);
-  const away = sigma.scaleSize(node.size);
-  const radius = Math.max(LEAST, away * 0.7);
-  const [middleX, middleY] = [x + (away + radius * 0.4) * 0.71, y - (away + radius * 0.4) * 0.71];
+  const loop = findLoop(sigma, key);
+  if (loop === null) return;
+  const { edge, middleX, middleY, radius } = loop;
   context.beginPath();
   context.arc(middleX, middleY, radius, FROM, TO);
   context.lineWidth = Math.max(1.5, edge.size);

@@ -1,11 +1,16 @@
 import type { MouseCoords } from "sigma/types";
 
 import { beginsLine, bindDrawing, isPinch } from "./drawing";
+import { findEdge, type Point } from "./hit";
 import type { Painter } from "./Painter";
 
 /** Two clicks within this time, in milliseconds, and so many pixels are a double click. */
 export const DOUBLE_CLICK = 500;
 const SAME_SPOT = 8;
+
+/** So many pixels beside a relationship it is hit still: by a pointer, and by a finger. */
+const AIMED = 8;
+const TOUCHED = 16;
 
 /** What the pointer does on the drawing, in words of the picture. */
 export interface PointerHandlers {
@@ -13,6 +18,7 @@ export interface PointerHandlers {
   onOpen(id: string): void;
   onMenu(id: string, at: { x: number; y: number }): void;
   onEdge(key: string): void;
+  onEdgeMenu(key: string, at: { x: number; y: number }): void;
   onGround(): void;
   onBox(ids: string[], several: boolean): void;
   onDropped(ids: readonly string[]): void;
@@ -31,24 +37,56 @@ export interface Frame {
   height: number;
 }
 
-interface Point {
-  x: number;
-  y: number;
-}
-
 /** Binds the events of sigma. They end with the painter. */
 export function bindPointer(painter: Painter, handlers: PointerHandlers): void {
   const { sigma } = painter;
-  sigma.on("enterNode", ({ node }) => painter.setNear(node));
-  sigma.on("leaveNode", () => painter.setNear(null));
   sigma.on("rightClickNode", (payload) => {
     payload.event.original.preventDefault();
     handlers.onMenu(payload.node, payload.event);
   });
+  sigma.on("rightClickStage", ({ event }) => {
+    const edge = findEdgeAt(painter, event);
+    if (edge !== null) handlers.onEdgeMenu(edge, event);
+  });
+  bindHover(painter);
   bindClicks(painter, handlers);
   bindDragging(painter, handlers);
   bindDrawing(painter, handlers.mayDraw);
   bindFrame(painter, handlers);
+}
+
+/** The relationship that a pointer at the ground is meant to hit; a finger hits less well. */
+function findEdgeAt({ sigma, hitsEdges }: Painter, event: MouseCoords): string | null {
+  const { original } = event;
+  const isTouch =
+    "touches" in original || (original instanceof PointerEvent && original.pointerType === "touch");
+  return hitsEdges ? findEdge(sigma, event, isTouch ? TOUCHED : AIMED) : null;
+}
+
+/** Twins and relationships below the pointer are told apart. */
+function bindHover(painter: Painter): void {
+  const { sigma } = painter;
+  const host = sigma.getContainer();
+  let node: string | null = null;
+  const show = (edge: string | null): void => {
+    host.style.cursor = node === null && edge === null ? "" : "pointer";
+    painter.setNear(node, edge);
+  };
+  sigma.on("enterNode", (payload) => {
+    ({ node } = payload);
+    show(null);
+  });
+  sigma.on("leaveNode", () => {
+    node = null;
+    show(null);
+  });
+  sigma.on("leaveStage", () => show(null));
+  sigma.on("moveBody", ({ event }) => {
+    const { target } = event.original;
+    const isHere = target instanceof Node && host.contains(target);
+    if (node !== null || !isHere || "touches" in event.original || painter.isMoved()) return;
+    show(findEdgeAt(painter, event));
+  });
 }
 
 interface Hit {
@@ -58,7 +96,8 @@ interface Hit {
 }
 
 /** Single and double clicks: the second is at what the first was at, wherever that has moved since. */
-function bindClicks({ sigma }: Painter, handlers: PointerHandlers): void {
+function bindClicks(painter: Painter, handlers: PointerHandlers): void {
+  const { sigma } = painter;
   let first: (Hit & { time: number }) | null = null;
   const click = (hit: Hit): void => {
     first = { ...hit, time: Date.now() };
@@ -66,6 +105,10 @@ function bindClicks({ sigma }: Painter, handlers: PointerHandlers): void {
     if (hit.node !== undefined) handlers.onNode(hit.node, several);
     else if (hit.edge !== undefined) handlers.onEdge(hit.edge);
     else if (!several) handlers.onGround();
+  };
+  const hitEdge = (hit: Hit): Hit => {
+    const edge = findEdgeAt(painter, hit.event);
+    return edge === null ? hit : { ...hit, edge };
   };
   const doubleClick = (hit: Hit & { preventSigmaDefault(): void }): void => {
     const before = first;
@@ -78,14 +121,12 @@ function bindClicks({ sigma }: Painter, handlers: PointerHandlers): void {
     if (isSame && before.node === undefined && before.edge === undefined) return;
     hit.preventSigmaDefault();
     // NOTE: sigma counts any two clicks, however far apart.
-    if (!isSame) click(hit);
+    if (!isSame) click(hit.node === undefined ? hitEdge(hit) : hit);
     else if (before.node !== undefined) handlers.onOpen(before.node);
   };
   sigma.on("clickNode", click);
-  sigma.on("clickEdge", click);
-  sigma.on("clickStage", click);
+  sigma.on("clickStage", (hit) => click(hitEdge(hit)));
   sigma.on("doubleClickNode", doubleClick);
-  sigma.on("doubleClickEdge", doubleClick);
   sigma.on("doubleClickStage", doubleClick);
 }
 
