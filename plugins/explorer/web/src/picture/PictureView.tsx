@@ -1,11 +1,13 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "react-aria-components";
 
-import type { JsonObject } from "../api/types";
+import type { JsonObject, Relationship } from "../api/types";
 import { Failure } from "../app/Failure";
 import { useInspectorShown } from "../app/inspectorShown";
 import { useIsNarrow } from "../app/media";
 import { useSelection, type Selected } from "../app/selection";
+import { readDirection } from "../locations/containment";
+import { useContainment } from "../locations/useContainment";
 import { useModels } from "../models/useModels";
 import { fetchMore } from "../query/run";
 import { collectDocuments } from "../results/documents";
@@ -22,6 +24,7 @@ import { DrawnRelationship } from "./DrawTools";
 import { EdgeMenu } from "./EdgeMenu";
 import { addMissing, completePicture, pictureRows, useFill } from "./fill";
 import { MOST_UNFOLDED, type Folding } from "./folding";
+import { isSideways, type Order } from "./layout/layers";
 import { Legend } from "./Legend";
 import { Lists } from "./Lists";
 import { labelOf, MOST_EDGES, MOST_NODES, readEdgeKey, type Contents } from "./model";
@@ -153,7 +156,14 @@ function Picture({ contents: stored, isKept }: { contents: Contents; isKept: boo
     () => painter?.sync(drawn.contents, index, style, drawn.within),
     [painter, drawn.contents, index, style, drawn.within],
   );
-  const layout = useLayout(painter, drawn.contents, drawn.visible, busy === null, TWINS);
+  const layout = useLayout(
+    painter,
+    drawn.contents,
+    drawn.visible,
+    busy === null,
+    TWINS,
+    useOrder(),
+  );
   const onSelect = useCallback(
     (id: string, several: boolean, isClick = false) => {
       const { chosen: before, unfold } = usePicture.getState();
@@ -389,6 +399,21 @@ function Foot({ contents, visible, marked, chosen, isKept }: FootProps) {
 
 function count(number: number, name: string): string {
   return `${number.toLocaleString()} ${name}${number === 1 ? "" : "s"}`;
+}
+
+/** Who stands above whom by a relationship: wholes above their parts, else sources above targets. */
+function useOrder(): (one: Relationship) => Order {
+  const { containment, isChosen } = useContainment();
+  return useCallback(
+    ({ $relationshipName: name }) => {
+      // NOTE: what looks like containment by its shape alone may as well be a flow.
+      const direction = isChosen
+        ? containment.find((one) => one.name === name)?.direction
+        : readDirection(name);
+      return direction ?? (isSideways(name) ? "side" : "flow");
+    },
+    [containment, isChosen],
+  );
 }
 
 /**

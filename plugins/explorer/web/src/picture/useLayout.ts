@@ -1,7 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 
+import type { Relationship } from "../api/types";
 import { useNotices } from "../app/notices";
 import type { Board } from "./board";
+import type { Order } from "./layout/layers";
 import { runLayout, type LayoutInput } from "./layout/run";
 import { labelOf, modelOf, type Contents } from "./model";
 import type { Painter } from "./Painter";
@@ -17,13 +19,17 @@ export interface LayoutControl {
   stop(): void;
 }
 
-/** Lays the picture out whenever it has nodes without a place, and when it is asked to. */
+/**
+ * Lays the picture out whenever it has nodes without a place, and when it is asked to. `orderOf`: who
+ * stands above whom by a relationship, where there are layers.
+ */
 export function useLayout(
   painter: Painter | null,
   contents: Contents,
   visible: Visible,
   ready: boolean,
   board: Board,
+  orderOf: (one: Relationship) => Order,
 ): LayoutControl {
   const [progress, setProgress] = useState<number | null>(null);
   const stopping = useRef<() => void>(() => undefined);
@@ -36,7 +42,7 @@ export function useLayout(
     (kind: LayoutKind, isFixed: (id: string) => boolean) => {
       if (painter === null) return;
       stopping.current();
-      const input = buildInput(painter, contents, visible, isFixed);
+      const input = buildInput(painter, contents, visible, isFixed, orderOf);
       let shown = 0;
       stopping.current = runLayout(kind, input, {
         onStep: (made, done) => {
@@ -64,7 +70,7 @@ export function useLayout(
         },
       });
     },
-    [painter, contents, visible],
+    [painter, contents, visible, orderOf],
   );
 
   const start = useCallback(
@@ -98,6 +104,7 @@ function buildInput(
   contents: Contents,
   visible: Visible,
   isFixed: (id: string) => boolean,
+  orderOf: (one: Relationship) => Order,
 ): LayoutInput {
   const order = (id: string): string => {
     const twin = contents.nodes.get(id);
@@ -128,7 +135,8 @@ function buildInput(
     links: [...visible.edges].flatMap((key) => {
       const one = contents.edges.get(key);
       if (one === undefined) return [];
-      return [{ source: one.$sourceId, target: one.$targetId, name: one.$relationshipName }];
+      const { $sourceId: source, $targetId: target, $relationshipName: name } = one;
+      return [{ source, target, name, order: orderOf(one) }];
     }),
   };
 }

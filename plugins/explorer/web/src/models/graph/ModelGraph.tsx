@@ -2,9 +2,11 @@ import { Download } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { Toolbar } from "react-aria-components";
 
+import type { Relationship } from "../../api/types";
 import { useNotices } from "../../app/notices";
 import { Canvas } from "../../picture/Canvas";
 import { DisplayToggles, useDisplay, type Display } from "../../picture/Display";
+import type { Order } from "../../picture/layout/layers";
 import type { Look } from "../../picture/look";
 import { readEdgeKey } from "../../picture/model";
 import type { Painter } from "../../picture/Painter";
@@ -20,7 +22,7 @@ import type { ModelIndex } from "../index";
 import { MODELS, useModelPicture } from "./board";
 import { ModelLegend } from "./ModelLegend";
 import { ModelLists } from "./ModelLists";
-import { buildContents, listTies, listVisible } from "./ties";
+import { buildContents, kindOf, listTies, listVisible } from "./ties";
 
 const KEYS =
   "Arrow keys move among neighbours, Enter selects, P pins, plus and minus zoom, 0 shows all, " +
@@ -57,7 +59,7 @@ export default function ModelGraph({ index, found, current, onChoose }: Props) {
     if (MODELS.places.size > 0 || index.interfaces.size === 0) return;
     setLayout(index.interfaces.size <= MOST_LAYERED ? "layers" : "force");
   }, [setLayout, index]);
-  const layout = useLayout(painter, contents, visible, true, MODELS);
+  const layout = useLayout(painter, contents, visible, true, MODELS, orderOf);
   useEffect(() => {
     if (found === null || painter === null) return;
     // While a layout is under way, too, as what was found moves with all others.
@@ -102,6 +104,11 @@ export default function ModelGraph({ index, found, current, onChoose }: Props) {
       </div>
     </section>
   );
+}
+
+/** Bases stand above what extends them; other ties only say where those stand that extend nothing. */
+function orderOf(tie: Relationship): Order {
+  return kindOf(tie) === "extends" ? "up" : "side";
 }
 
 /** What is told apart now, but for what the pointer is at. */

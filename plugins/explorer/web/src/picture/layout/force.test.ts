@@ -8,14 +8,8 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject, ModelEntry } from "../../api/types";
 import { buildContents, listTies } from "../../models/graph/ties";
 import { ModelIndex } from "../../models/index";
-import {
-  buildTask,
-  joinGroups,
-  listComponents,
-  measureUnrest,
-  type ForceInput,
-  type ForceTask,
-} from "./force";
+import { listComponents } from "./components";
+import { buildTask, joinGroups, measureUnrest, type ForceInput, type ForceTask } from "./force";
 import { measureScale } from "./pack";
 import {
   buildCampus,

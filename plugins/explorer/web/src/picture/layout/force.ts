@@ -2,6 +2,7 @@ import type { ForceAtlas2Settings } from "graphology-layout-forceatlas2";
 
 import type { Place } from "../store";
 import { arrangeGroups, listRadii, standApart, type Group } from "./arrange";
+import { listComponents, listPairs, type Pair } from "./components";
 import type { Link } from "./hierarchy";
 import type { View } from "./pack";
 import { placeSeeds } from "./seed";
@@ -45,8 +46,6 @@ export interface ForceStep {
   progress: number;
 }
 
-type Pair = readonly [number, number];
-
 /** The task: a group for all that hangs on what is pinned, and one for each other component. */
 export function buildTask({ nodes, links, places, pinned, sizes, view }: ForceInput): ForceTask {
   const pairs = listPairs(nodes, links);
@@ -71,14 +70,6 @@ export function buildTask({ nodes, links, places, pinned, sizes, view }: ForceIn
     );
   });
   return { groups, radii: listRadii(sizes, view), view };
-}
-
-function listPairs(nodes: readonly string[], links: readonly Link[]): Pair[] {
-  const indexes = new Map(nodes.map((id, at) => [id, at]));
-  return links.flatMap(({ source, target }): Pair[] => {
-    const [one, other] = [indexes.get(source), indexes.get(target)];
-    return one === undefined || other === undefined || one === other ? [] : [[one, other]];
-  });
 }
 
 /**
@@ -143,25 +134,6 @@ function meanOf(members: readonly number[], places: readonly Place[]): Place {
     sum.y += places[member]?.y ?? 0;
   }
   return { x: sum.x / members.length, y: sum.y / members.length };
-}
-
-/** The indexes of nodes that hang together, by component; the first of each in order. */
-export function listComponents(count: number, pairs: readonly Pair[]): number[][] {
-  const above = Array.from({ length: count }, (_, at) => at);
-  const rootOf = (at: number): number => {
-    let root = at;
-    while (above[root] !== root) root = above[root] ?? root;
-    above[at] = root;
-    return root;
-  };
-  for (const [one, other] of pairs) above[rootOf(one)] = rootOf(other);
-  const found = new Map<number, number[]>();
-  for (let at = 0; at < count; at++) {
-    const known = found.get(rootOf(at));
-    if (known === undefined) found.set(rootOf(at), [at]);
-    else known.push(at);
-  }
-  return [...found.values()];
 }
 
 function settingsFor(count: number, groups: number): ForceAtlas2Settings {

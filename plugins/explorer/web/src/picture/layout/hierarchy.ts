@@ -1,11 +1,11 @@
 import { hierarchy, tree, type HierarchyNode } from "d3-hierarchy";
 
 import type { Place } from "../store";
+import { listComponents, listPairs } from "./components";
+import { findLayers, type Layers, type OrderedLink } from "./layers";
 import { measureScale, packBoxes, type View } from "./pack";
 
-export interface Link {
-  source: string;
-  target: string;
+export interface Link extends OrderedLink {
   name: string;
 }
 
@@ -81,6 +81,15 @@ const second = (pair: Pair): string => pair[1];
 interface Branch {
   id: string;
   children: Branch[];
+  /** Of nodes that are laid out already, which are packed as one. */
+  block?: Block;
+}
+
+/** Nodes in a box: y leads down from its upper border. */
+interface Block {
+  width: number;
+  height: number;
+  places: ReadonlyMap<string, Place>;
 }
 
 /** What a picture is drawn in, and how far apart the middles of two nodes have to be, in pixels. */
@@ -90,21 +99,20 @@ export interface Paper {
 }
 
 /**
- * Layers from the top: children below their parents, trees beside each other. Where the view is too
- * small for all of a layer in one row, children are packed in rows below their parents.
+ * Layers from the top, by the longest way to each node: what leads there is above it, trees beside
+ * each other. Where the view is too small for all of a layer in one row, it has several rows; what
+ * hangs on wholes is packed in rows below them.
  */
 export function placeInLayers(
   nodes: readonly string[],
   links: readonly Link[],
   paper?: Paper,
 ): Place[] {
-  const parents = buildParents(nodes, links);
-  const branches = new Map<string, Branch>(nodes.map((id) => [id, { id, children: [] }]));
-  const top: Branch = { id: "", children: [] };
-  for (const [id, branch] of branches) {
-    (branches.get(parents.get(id) ?? "") ?? top).children.push(branch);
-  }
-  const root = tree<Branch>().nodeSize([1, 1])(hierarchy(top));
+  const layers = findLayers(nodes, links);
+  const components = listComponents(nodes.length, listPairs(nodes, links)).map((members) =>
+    members.flatMap((at) => nodes[at] ?? []),
+  );
+  const root = tree<Branch>().nodeSize([1, 1])(hierarchy(hang(components.flat(), layers.parents)));
   let [least, most, deepest] = [0, 0, 1];
   root.each((node) => {
     least = Math.min(least, node.x);
@@ -113,13 +121,73 @@ export function placeInLayers(
   });
   const places = new Map<string, Place>();
   if (paper !== undefined && (most - least + 1) * paper.distance > paper.view.width) {
-    packInRows(root, paper.view, places);
+    const across = new Map(root.descendants().map(({ data, x }) => [data.id, x]));
+    packInRows(hierarchy(buildPacked(components, layers, across, paper)), paper.view, places);
   } else {
     // Twice as broad as high, however many stand beside each other.
     const height = Math.max(1.5, (most - least) / 2 / deepest);
     root.each((node) => places.set(node.data.id, { x: node.x, y: -node.depth * height }));
   }
   return nodes.map((id) => places.get(id) ?? { x: 0, y: 0 });
+}
+
+/** The nodes as a tree below one that stands for no node. */
+function hang(nodes: readonly string[], parents: ReadonlyMap<string, string>): Branch {
+  const branches = new Map<string, Branch>(nodes.map((id) => [id, { id, children: [] }]));
+  const top: Branch = { id: "", children: [] };
+  for (const [id, branch] of branches) {
+    (branches.get(parents.get(id) ?? "") ?? top).children.push(branch);
+  }
+  return top;
+}
+
+/** The components to pack: where most are parts of wholes, as their tree, else as blocks of layers. */
+function buildPacked(
+  components: readonly (readonly string[])[],
+  { of, parents, wholes }: Layers,
+  across: ReadonlyMap<string, number>,
+  { view, distance }: Paper,
+): Branch {
+  const top: Branch = { id: "", children: [] };
+  const fit = Math.max(1, Math.floor(view.width / distance));
+  for (const members of components) {
+    const parts = members.filter((id) => wholes.has(id)).length;
+    if (2 * parts >= members.length - 1) {
+      top.children.push(...hang(members, new Map([...parents, ...wholes])).children);
+      continue;
+    }
+    const rows: string[][] = [];
+    for (const id of members) (rows[of.get(id) ?? 0] ??= []).push(id);
+    for (const row of rows) row.sort((a, b) => (across.get(a) ?? 0) - (across.get(b) ?? 0));
+    const widths = SHAPES.map((shape) => Math.max(fit, Math.sqrt(members.length * shape)));
+    let best: Block | undefined;
+    for (const width of widths) {
+      const block = placeInBands(rows, Math.round(width));
+      if (best === undefined || measureScale(block, view) < measureScale(best, view)) best = block;
+    }
+    if (best !== undefined) top.children.push({ id: "", children: [], block: best });
+  }
+  return top;
+}
+
+/** Each layer in as many rows of the same breadth as it needs. */
+function placeInBands(layers: readonly (readonly string[])[], most: number): Block {
+  const places = new Map<string, Place>();
+  const count = (layer: readonly string[]): number => Math.ceil(layer.length / most);
+  const width = layers.reduce((widest, layer) => {
+    return Math.max(widest, Math.ceil(layer.length / count(layer)));
+  }, 1);
+  let y = 0;
+  for (const layer of layers) {
+    const breadth = Math.ceil(layer.length / count(layer));
+    layer.forEach((id, at) => {
+      const row = Math.floor(at / breadth);
+      const inRow = Math.min(breadth, layer.length - row * breadth);
+      places.set(id, { x: (width - inRow) / 2 + (at % breadth) + 0.5, y: y + row });
+    });
+    y += count(layer) - 1 + DOWN;
+  }
+  return { width, height: y - DOWN + 1, places };
 }
 
 /** Around what has children, in the distance of two nodes. */
@@ -153,6 +221,9 @@ function packInRows(root: HierarchyNode<Branch>, view: View, places: Map<string,
     const parent = node.parent === null ? undefined : best.get(node.parent);
     box.x += parent?.x ?? 0;
     box.y += parent?.y ?? 0;
+    for (const [id, { x, y }] of node.data.block?.places ?? []) {
+      places.set(id, { x: box.x + MARGIN + x, y: -box.y - y });
+    }
     places.set(node.data.id, { x: box.x + box.width / 2, y: -box.y });
   });
 }
@@ -161,16 +232,24 @@ function packInRows(root: HierarchyNode<Branch>, view: View, places: Map<string,
 function packAll(root: HierarchyNode<Branch>, shape: number, view: View): Boxes {
   const boxes = new Map<HierarchyNode<Branch>, Packed>();
   root.eachAfter((node) => {
+    const { block: laid } = node.data;
+    if (laid !== undefined) {
+      const [width, height] = [laid.width + 2 * MARGIN, laid.height + MARGIN];
+      boxes.set(node, { width, height, x: 0, y: 0 });
+      return;
+    }
     const isTop = node === root;
     const children = node.children ?? [];
     // PERF: those that end here are one block: each by itself they would be thousands to pack.
-    const leaves = children.filter((child) => child.children === undefined);
+    const isLeaf = (child: HierarchyNode<Branch>): boolean =>
+      child.children === undefined && child.data.block === undefined;
+    const leaves = children.filter(isLeaf);
     const columns = Math.max(1, Math.round(Math.sqrt(leaves.length * shape)));
     const block = {
       width: Math.min(columns, leaves.length),
       height: Math.ceil(leaves.length / columns),
     };
-    const trees = children.filter((child) => child.children !== undefined);
+    const trees = children.filter((child) => !isLeaf(child));
     const parts = trees.flatMap((child) => boxes.get(child) ?? []);
     const packed = packBoxes([block, ...parts], isTop ? view : { width: shape, height: 1 });
     const margin = isTop || children.length === 0 ? 0 : MARGIN;

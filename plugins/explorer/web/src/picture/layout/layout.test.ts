@@ -1,13 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { buildParents, placeInLayers, type Link } from "./hierarchy";
+import { buildParents, placeInLayers, type Link, type Paper } from "./hierarchy";
+import { findLayers, type Order } from "./layers";
 import { removeOverlaps, type Circles } from "./overlap";
 import { measureScale, packBoxes } from "./pack";
 import { measureClosest, measureDistance } from "./sampleGraphs";
 import { placeInCircle, placeInGrid, placeInRings, placeSeed } from "./shapes";
 
-const link = (source: string, target: string, name: string): Link => ({ source, target, name });
+const ORDERS: Record<string, Order> = { contains: "down", locatedIn: "up", adjacentTo: "side" };
+const link = (source: string, target: string, name: string): Link => {
+  return { source, target, name, order: ORDERS[name] ?? "flow" };
+};
 
 describe("layers", () => {
   const nodes = ["site", "b1", "b2", "r1", "r2", "s1"];
@@ -79,6 +83,98 @@ describe("layers", () => {
             expect(steps).toBeLessThanOrEqual(all.length);
           }
         }
+      }),
+    );
+  });
+});
+
+describe("layers of a flow", () => {
+  const placed = (links: readonly Link[], paper?: Paper) => {
+    const nodes = [...new Set(links.flatMap(({ source, target }) => [source, target]))].sort();
+    const places = placeInLayers(nodes, links, paper);
+    return new Map(nodes.map((id, at) => [id, places[at] ?? { x: 0, y: 0 }]));
+  };
+  const layersOf = (links: readonly Link[], of = links): Record<string, number> => {
+    const nodes = [...new Set(links.flatMap(({ source, target }) => [source, target]))].sort();
+    const wanted = new Set(of.flatMap(({ source, target }) => [source, target]));
+    return Object.fromEntries([...findLayers(nodes, links).of].filter(([id]) => wanted.has(id)));
+  };
+  const feeds = (...ways: string[]): Link[] =>
+    ways.flatMap((way) => {
+      const stops = way.split(" ");
+      return stops.slice(1).map((target, at) => link(stops[at] ?? "", target, "feeds"));
+    });
+  const PLANT = feeds(
+    "chiller p1 ahu1 vav1",
+    "chiller p2 ahu2 vav2",
+    "p1 ahu2",
+    "p2 ahu1",
+    "ahu1 vav3",
+  );
+
+  test("have the source on top and siblings side by side, with several ways to one", () => {
+    expect(layersOf(PLANT)).toEqual({
+      ...{ chiller: 0, p1: 1, p2: 1, ahu1: 2, ahu2: 2, vav1: 3, vav2: 3, vav3: 3 },
+    });
+    // One is also fed directly: the longest way holds.
+    expect(layersOf([...PLANT, ...feeds("chiller vav3")])).toEqual(layersOf(PLANT));
+  });
+
+  test("have as few ties upwards as circles need, and a chain beside them stays as it is", () => {
+    const chain = feeds("a b c d");
+    const circle = feeds("x y z x", "w x");
+    expect(layersOf([...circle, ...chain, ...PLANT], chain)).toEqual({ a: 0, b: 1, c: 2, d: 3 });
+    expect(layersOf(circle)).toEqual({ w: 0, x: 1, y: 2, z: 3 });
+  });
+
+  test("are below the whole that contains all of it, which no flow turns around", () => {
+    const parts = ["p1", "p2", "ahu1"].map((part) => link(part, "plant", "locatedIn"));
+    const back = link("p1", "plant", "observes");
+    const found = layersOf([back, ...parts, ...feeds("p1 ahu1", "p2 ahu1")]);
+    expect(found).toEqual({ plant: 0, p1: 1, p2: 1, ahu1: 2 });
+    const rooms = ["r1", "r2", "r3"].map((room) => link("level", room, "contains"));
+    const beside = [link("r1", "r2", "adjacentTo"), link("r2", "r3", "adjacentTo")];
+    expect(layersOf([...beside, ...rooms])).toEqual({ level: 0, r1: 1, r2: 1, r3: 1 });
+    expect(layersOf(beside)).toEqual({ r1: 0, r2: 1, r3: 2 });
+  });
+
+  const number = fc.integer({ min: 0, max: 24 });
+  const name = fc.constantFrom("feeds", "controls");
+  const some = fc.array(fc.tuple(number, number, name), { minLength: 1, maxLength: 60 });
+  /** Links from lower to higher numbers make no circle. */
+  const acyclic = some.map((all) =>
+    all.flatMap(([one, other, kind]) => {
+      const [from, to] = [Math.min(one, other), Math.max(one, other)];
+      return from === to ? [] : [link(`n${from}`, `n${to}`, kind)];
+    }),
+  );
+
+  test("run downwards in any acyclic graph, and of a narrow view too, where nobody covers another", () => {
+    for (const paper of [undefined, { view: VIEW, distance: 15 }, { view: VIEW, distance: 300 }]) {
+      fc.assert(
+        fc.property(acyclic, (links) => {
+          const at = placed(links, paper);
+          for (const { source, target } of links) {
+            expect(at.get(target)?.y).toBeLessThan((at.get(source)?.y ?? 0) - 0.9);
+          }
+          const flat = [...at.values()].flatMap(({ x, y }) => [x, y]);
+          const halves = [...at].map(() => 0.5);
+          if (halves.length > 1) expect(measureClosest(flat, halves)).toBeGreaterThan(0.999);
+        }),
+      );
+    }
+  });
+
+  test("are those of each component alone, whatever is beside it, circles as well", () => {
+    const any = some.map((all) =>
+      all.map(([one, other, kind]) => link(`n${one}`, `n${other}`, kind)),
+    );
+    fc.assert(
+      fc.property(any, any, (one, more) => {
+        const other = more.map(({ source, target, ...rest }) => {
+          return { ...rest, source: `m${source}`, target: `m${target}` };
+        });
+        expect(layersOf([...other, ...one], one)).toEqual(layersOf(one));
       }),
     );
   });
