@@ -106,15 +106,15 @@ class _Group:
     """Refused lines with the same message: the first one, their number, and the last line."""
 
     first: Finding
-    last: int
+    last: str
     lines: int = 1
 
     def render(self) -> str:
         one = self.first
         item = f", {one.item}" if one.item else ""
-        like = f" and {self.lines - 1} like it, up to line {self.last}" if self.lines > 1 else ""
+        like = f" and {self.lines - 1} like it, up to {self.last}" if self.lines > 1 else ""
         said = "; ".join([one.message, *(detail.message for detail in one.details)])
-        return f"line {one.line} ({one.section.value}{item}){like}: {said}"
+        return f"{one.position} ({one.section.value}{item}){like}: {said}"
 
 
 class _Run:
@@ -189,9 +189,9 @@ class _Run:
         group = self._groups.get(key)
         if group is not None:
             group.lines += 1
-            group.last = finding.line
+            group.last = finding.position
         elif len(self._groups) < _SHOWN:
-            self._groups[key] = _Group(finding, last=finding.line)
+            self._groups[key] = _Group(finding, last=finding.position)
 
     def _write(self, line: bytes) -> None:
         if self._out is not None:

@@ -503,15 +503,18 @@ class QuotaExceeded(TwinframeError):
 
 
 class ImportFileInvalid(InputError):
-    """An import file cannot be read further, because its format is broken at `line` (0: not at a
-    line).
+    """An import file cannot be read further, because its format is broken for a `reason` at `line`
+    (0: not at a line), or at a `path` in a file that is one JSON document.
     """
 
     code = "ImportFileInvalid"
 
-    def __init__(self, message: str, *, line: int = 0) -> None:
-        super().__init__(f"Line {line}: {message}" if line else message)
+    def __init__(self, reason: str, *, line: int = 0, path: str = "") -> None:
+        where = path or (f"Line {line}" if line else "")
+        super().__init__(f"{where}: {reason}" if where else reason)
+        self.reason = reason
         self.line = line
+        self.path = path
 
 
 class JobNotFound(NotFound):

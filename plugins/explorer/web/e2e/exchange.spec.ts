@@ -148,3 +148,55 @@ test("the page says that it takes files of the vendor's explorer", async ({ page
     expect(service.failures()).toBe("");
   }
 });
+
+test("what is refused of a file of the vendor's explorer is named by its path", async ({
+  page,
+  folder,
+}, { testId }) => {
+  const model = {
+    "@id": "dtmi:com:example:Thing;1",
+    "@type": "Interface",
+    "@context": "dtmi:dtdl:context;3",
+    contents: [{ "@type": "Property", name: "value", schema: "double" }],
+  };
+  const twin = (id: string, value: unknown): object => ({
+    $dtId: id,
+    $metadata: { $model: model["@id"] },
+    value,
+  });
+  const edge = { $relationshipId: "e", $relationshipName: "has", $sourceId: "a", $targetId: "b" };
+  const file = {
+    digitalTwinsFileInfo: { fileVersion: "1.0.0" },
+    digitalTwinsGraph: { digitalTwins: [twin("a", 1), twin("b", "much")], relationships: [edge] },
+    digitalTwinsModels: [model],
+  };
+  const service = await startEmpty(join(folder, testId));
+  try {
+    await open(page, service, "~own/data");
+    await give(page, "Choose a file", "things.json", JSON.stringify(file, null, 2));
+    const job = page.getByRole("article", { name: /^Import things-/ });
+    await job.getByRole("button", { name: "2 were refused" }).click();
+    await expect(job.getByRole("row").nth(1)).toContainText(
+      /digitalTwinsGraph\.digitalTwins\[1\]\s*Twins\s*b/,
+    );
+    await expect(job.getByRole("row").nth(2)).toContainText(
+      /digitalTwinsGraph\.relationships\[0\]\s*Relationships\s*e of a/,
+    );
+    await expect(job).not.toContainText("line");
+    // No heading and no name of a section breaks inside a word.
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const cell of await job.locator("th, td:nth-child(2)").all()) {
+        const lines = await cell.evaluate((one) => {
+          const range = document.createRange();
+          range.selectNodeContents(one);
+          return range.getClientRects().length;
+        });
+        expect(lines).toBe(1);
+      }
+    }
+  } finally {
+    await service.stop();
+    expect(service.failures()).toBe("");
+  }
+});

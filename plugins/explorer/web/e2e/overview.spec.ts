@@ -104,8 +104,8 @@ test("an empty service takes a graph from a file, says which lines it refused, a
     };
     await give(lines.map((one) => JSON.stringify(one)).join("\n"));
     const job = page.getByRole("article", { name: /^Import a-/ });
-    await job.getByRole("button", { name: "1 line was refused" }).click();
-    await expect(job.getByRole("row").nth(1)).toContainText(/^4Twins/);
+    await job.getByRole("button", { name: "1 was refused" }).click();
+    await expect(job.getByRole("row").nth(1)).toContainText(/^line 4Twins/);
     await give('{"a": 1}');
     await expect(job.locator(".data-error")).toContainText(/line 1/i);
     await page.getByRole("button", { name: "Load the sample" }).click();

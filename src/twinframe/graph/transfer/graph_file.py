@@ -8,7 +8,7 @@ version, `digitalTwinsModels` the models, and `digitalTwinsGraph` the `digitalTw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import orjson
@@ -16,6 +16,12 @@ import orjson
 from twinframe.errors import ImportFileInvalid
 from twinframe.runtime.memory import Hold
 
+PATHS: Final[Mapping[str, str]] = {
+    "Models": "digitalTwinsModels",
+    "Twins": "digitalTwinsGraph.digitalTwins",
+    "Relationships": "digitalTwinsGraph.relationships",
+}
+"""The path of the rows of each section in such a file."""
 _BEGIN: Final = re.compile(rb'\s*\{\s*"digitalTwins(?:FileInfo|Graph|Models)"')
 _PREFIX: Final = b'{"digitalTwins'
 _HEAD_BYTES: Final = 64
@@ -26,12 +32,15 @@ _COPIES: Final = 8
 """Memory of such a file as a multiple of its text."""
 
 
-def unfold_graph_file(pieces: Iterable[bytes], held: Hold) -> Iterator[bytes]:
+def unfold_graph_file(
+    pieces: Iterable[bytes], held: Hold, report: Callable[[], None]
+) -> Iterator[bytes]:
     """Yield the bytes of a file as they are, or those of the lines that an import reads.
 
-    Lines are counted as if the file had the header, the models, the twins and the relationships
-    one by one. `held` is grown by what is in memory. Errors: `ImportFileInvalid` and those of
-    `Hold.grow`.
+    `report` is called before the first of these lines: they are counted as if the file had the
+    header, the models, the twins and the relationships one by one, so that the rows of a section
+    are the lines after its own. `held` is grown by what is in memory. Errors: `ImportFileInvalid`
+    and those of `Hold.grow`.
     """
     begun = iter(pieces)
     head = next(begun, b"")
@@ -57,6 +66,7 @@ def unfold_graph_file(pieces: Iterable[bytes], held: Hold) -> Iterator[bytes]:
             document = orjson.loads(b"".join(parts))
         except orjson.JSONDecodeError as error:
             raise ImportFileInvalid(f"The file is no JSON: {error}.") from None
+        report()
         yield from _render_lines(document)
 
 

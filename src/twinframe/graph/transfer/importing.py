@@ -29,6 +29,7 @@ from twinframe.graph.series.keeping import KeptModels, check_senders
 from twinframe.graph.series.lines import Sender
 from twinframe.graph.series.runner import PointRunner
 from twinframe.graph.transfer.change_lines import ChangeChunk
+from twinframe.graph.transfer.graph_file import PATHS
 from twinframe.graph.transfer.lines import (
     PARSED,
     PAUSE_SECONDS,
@@ -156,7 +157,10 @@ class FileReader:
         self._jobs = settings.jobs
         self._limits = JsonLimits(settings.json_.max_depth, settings.json_.max_keys)
         held = context.memory.hold(Part.IMPORTS)
-        self._lines = _number(read_lines(source, self._jobs.max_line_bytes, held))
+        self._is_document = False
+        self._begun: dict[Section, int] = {}
+        lines = read_lines(source, self._jobs.max_line_bytes, held, self._note_document)
+        self._lines = _number(lines)
         self.start = start
         self.header = self.past = Header()
         self._section: Section | None = None
@@ -215,6 +219,18 @@ class FileReader:
         if section in ALL_MODELS:
             self._held.release()
 
+    def find_path(self, line: int) -> str:
+        """Return where a line stands in a file that is one JSON document; empty for other files."""
+        if not self._is_document:
+            return ""
+        begun = [(at, section) for section, at in list(self._begun.items()) if at < line]
+        at, section = max(begun, key=lambda one: one[0], default=(0, Section.HEADER))
+        path = PATHS.get(section.value)
+        return f"{path}[{line - at - 1}]" if path else "digitalTwinsFileInfo"
+
+    def _note_document(self) -> None:
+        self._is_document = True
+
     def _cut(self) -> Iterator[RawChunk]:
         """Yield the chunks; lines before an error in the file are yielded before it is raised."""
         try:
@@ -239,6 +255,7 @@ class FileReader:
                 if self._has_chunk(number - 1):
                     yield self._take(number - 1)
                 self._section = begun
+                self._begun[begun] = number
                 if begun is Section.HEADER:
                     self.header = self._read_header()
                     self._choose()
@@ -376,9 +393,11 @@ class Importer:
         )
         try:
             return await self._run(reader, pause)
-        except ImportFileInvalid:
+        except ImportFileInvalid as error:
             if self._past is not None:
                 await self._erase(self._past, reader.start)
+            if error.line and (path := reader.find_path(error.line)):
+                raise ImportFileInvalid(error.reason, path=path) from error
             raise
 
     async def _run(self, reader: FileReader, pause: float) -> Progress:
@@ -392,7 +411,7 @@ class Importer:
             while ready:
                 # PERF: the next chunks are read, parsed and validated while these are written.
                 waiting = asyncio.create_task(self._prepare(reader, held, pause_seconds))
-                progress = await self._store(ready, progress, pace)
+                progress = await self._store(reader, ready, progress, pace)
                 reader.forget(ready[0].raw.section)
                 held.shrink(sum(each.raw.memory for each in ready))
                 ready = await waiting
@@ -470,7 +489,9 @@ class Importer:
         chunk = _CHUNKS[raw.section](context, header, values, pause_seconds)
         return _Prepared(chunk, raw, header, findings)
 
-    async def _store(self, ready: Sequence[_Prepared], progress: Progress, pace: Pace) -> Progress:
+    async def _store(
+        self, reader: FileReader, ready: Sequence[_Prepared], progress: Progress, pace: Pace
+    ) -> Progress:
         """Store chunks of one section, several in a write if the pace says so."""
         at = 0
         while at < len(ready):
@@ -480,14 +501,20 @@ class Importer:
             for part in range(last + 1):
                 asked = time.monotonic()
                 progress, begun = await self._store_part(
-                    group, progress, part, is_last=part == last
+                    reader, group, progress, part, is_last=part == last
                 )
                 rows = sum(len(each.raw.lines) for each in group)
                 await asyncio.sleep(pace.advance(rows, time.monotonic(), begun - asked))
         return progress
 
     async def _store_part(
-        self, group: Sequence[_Prepared], before: Progress, part: int, *, is_last: bool
+        self,
+        reader: FileReader,
+        group: Sequence[_Prepared],
+        before: Progress,
+        part: int,
+        *,
+        is_last: bool,
     ) -> tuple[Progress, float]:
         """Store them in one write; return the progress, and when it had its turn."""
 
@@ -499,7 +526,7 @@ class Importer:
                     done = self._store_past(transaction, prepared, done, part, is_last=is_last)
                     continue
                 done, refused = _store_chunk(transaction, prepared, done, part, is_last=is_last)
-                findings += refused
+                findings += (replace(one, path=reader.find_path(one.line)) for one in refused)
             self._keep(transaction, done, findings)
             return done, findings, begun
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from twinframe.errors import Conflict, ImportFileInvalid, InputError, NotFound
@@ -42,17 +42,19 @@ class ByteSource(Protocol):
         """Return the next bytes, at most `size`; none at the end."""
 
 
-def read_lines(source: ByteSource, max_line_bytes: int, held: Hold) -> Iterator[bytes]:
+def read_lines(
+    source: ByteSource, max_line_bytes: int, held: Hold, report: Callable[[], None]
+) -> Iterator[bytes]:
     """Yield the lines without their ends, including empty ones; the n-th is line n.
 
     A file of the vendor's explorer is read as the lines of the same graph, in the memory of
-    `held`. Errors: `ImportFileInvalid` for a line that is too long or a gzip stream that is damaged
-    or truncated, naming the line.
+    `held`; `report` is called then. Errors: `ImportFileInvalid` for a line that is too long or a
+    gzip stream that is damaged or truncated, naming the line.
     """
     number = 1
     rest: list[bytes] = []
     size = 0
-    pieces = unfold_graph_file(_read_pieces(source), held)
+    pieces = unfold_graph_file(_read_pieces(source), held, report)
     while True:
         try:
             piece = next(pieces)

@@ -136,17 +136,15 @@ class ModelSection:
         return parse_json(self._lines[place].value, self._limits)
 
     def _check_ids(self) -> None:
-        lines: dict[str, int] = {}
+        found: set[str] = set()
         for (number, _), outline in zip(self._lines, self._outlines, strict=True):
             if not outline.model_id:
                 raise ImportFileInvalid(f"The model has no {_ID}.", line=number)
-            if outline.model_id in lines:
+            if outline.model_id in found:
                 raise ImportFileInvalid(
-                    f"The model {outline.model_id!a} stands in line {lines[outline.model_id]} "
-                    "already.",
-                    line=number,
+                    f"The model {outline.model_id!a} is in the file already.", line=number
                 )
-            lines[outline.model_id] = number
+            found.add(outline.model_id)
 
     def _is_new(self, session: GraphSession, place: int) -> bool:
         """Return whether it is not stored. Raises `ModelAlreadyExists` for another of its id."""

@@ -18,7 +18,10 @@ _MOST_DETAILS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A refused line. `item` is the id it is about, empty when it has none."""
+    """A refused line. `item` is the id it is about, empty when it has none.
+
+    `path` is where it stands in a file that is one JSON document and has no such lines.
+    """
 
     line: int
     section: Section
@@ -26,6 +29,12 @@ class Finding:
     code: str
     message: str
     details: tuple[ErrorDetail, ...] = ()
+    path: str = ""
+
+    @property
+    def position(self) -> str:
+        """Where it stands, for people."""
+        return self.path or f"line {self.line}"
 
     def render(self) -> dict[str, Any]:
         """Render its form in logs."""
@@ -35,7 +44,8 @@ class Finding:
                 {"code": detail.code, "message": detail.message}
                 for detail in self.details[:_MOST_DETAILS]
             ]
-        found = {"section": self.section.value, "line": self.line, "error": error}
+        where: dict[str, Any] = {"path": self.path} if self.path else {"line": self.line}
+        found = {"section": self.section.value, **where, "error": error}
         return {**found, "id": self.item} if self.item else found
 
 

@@ -194,8 +194,33 @@ def test_a_graph_of_the_vendors_explorer_may_be_compressed_and_have_refused_twin
     document = build_graph_file()
     document["digitalTwinsGraph"]["digitalTwins"].append({"$dtId": "bad", "$metadata": {}})
     progress, findings = run(empty, gzip.compress(orjson.dumps(document)))
-    assert [finding.line for finding in findings] == [2 + 7 + 1 + 3]
+    assert [(finding.path, finding.item) for finding in findings] == [
+        ("digitalTwinsGraph.digitalTwins[2]", "bad")
+    ]
+    rendered = findings[0].render()
+    assert (rendered["path"], "line" in rendered) == ("digitalTwinsGraph.digitalTwins[2]", False)
     assert progress.twins == 2
+
+
+def test_what_is_refused_of_a_graph_of_the_vendors_explorer_is_named_by_its_path(
+    empty: World,
+) -> None:
+    document = build_graph_file()
+    graph = document["digitalTwinsGraph"]
+    graph["relationships"] += [{**graph["relationships"][0], "$targetId": "gone"}]
+    del document["digitalTwinsFileInfo"]
+    _, findings = run(empty, orjson.dumps(document))
+    assert [finding.position for finding in findings] == ["digitalTwinsGraph.relationships[1]"]
+    again = File().models().section("Relationships", File().edge("r1", "e", "gone"))
+    _, findings = run(empty, again.render())
+    assert [finding.position for finding in findings] == [f"line {len(again.lines)}"]
+
+
+def test_a_graph_of_the_vendors_explorer_that_breaks_off_says_at_which_path(empty: World) -> None:
+    document = build_graph_file(digitalTwinsModels=[*build_building_interfaces(), {"a": 1}])
+    with pytest.raises(ImportFileInvalid) as caught:
+        run(empty, orjson.dumps(document))
+    assert str(caught.value) == "digitalTwinsModels[6]: The model has no @id."
 
 
 @pytest.mark.parametrize(
@@ -205,7 +230,7 @@ def test_a_graph_of_the_vendors_explorer_may_be_compressed_and_have_refused_twin
         (b'{"digitalTwinsGraph": []}', "'digitalTwinsGraph' must be an object"),
         (b'{"digitalTwinsGraph": {"digitalTwins": {}}}', "'digitalTwins' must be an array"),
         (b'{"digitalTwinsModels": 1}', "'digitalTwinsModels' must be an array"),
-        (b'{"digitalTwinsFileInfo": 7}', "The header must be an object"),
+        (b'{"digitalTwinsFileInfo": 7}', "^digitalTwinsFileInfo: The header must be an object"),
         (b'{"digitalTwinsFileInfo": {"fileVersion": "2.0"}}', "The file is of version '2.0'"),
         (b'{"digitalTwinsModels": [' + b" " * (33 << 20) + b"]}", "at most 33554432 bytes"),
     ],

@@ -54,9 +54,10 @@ export interface DeleteJob extends JobState {
   modelsDeleted: number;
 }
 
-/** A line that an import refused, as its log has it. */
+/** What an import refused, as its log has it. */
 export interface RefusedLine {
-  line: number;
+  /** The number of its line, or its path in a file that is one JSON document. */
+  where: number | string;
   section: string;
   id: string | null;
   message: string;
@@ -255,13 +256,14 @@ export function readRefused(log: string, most: number): { lines: RefusedLine[]; 
   for (const text of log.split("\n")) {
     if (!text.includes('"logType":"Error"')) continue;
     const { details } = parseJson(text) as {
-      details: { line?: number; section?: string; id?: string; error?: JsonObject };
+      details: { line?: number; path?: string; section?: string; id?: string; error?: JsonObject };
     };
-    if (details.line === undefined) continue;
+    const where = details.path ?? details.line;
+    if (where === undefined) continue;
     count += 1;
     if (lines.length >= most) continue;
-    const { line, section = "", id = null } = details;
-    lines.push({ line, section, id, message: tellWhy(details.error ?? {}) });
+    const { section = "", id = null } = details;
+    lines.push({ where, section, id, message: tellWhy(details.error ?? {}) });
   }
   return { lines, count };
 }

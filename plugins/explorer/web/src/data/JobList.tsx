@@ -99,7 +99,8 @@ export function ImportCard({ job }: { job: ImportJob }) {
         </ProgressBar>
       )}
       <p role="status">
-        {tellImported(job)} stored, up to line {job.linesRead.toLocaleString()}
+        {tellImported(job)} stored
+        {!isOver(job) && `, up to line ${job.linesRead.toLocaleString()}`}
         {rate !== null && `, ${Math.round(rate).toLocaleString()} a second`}.{skipped}
       </p>
       {job.error !== undefined && !tellsRefused(job) && (
@@ -186,8 +187,7 @@ function RefusedLines({ job }: { job: ImportJob }) {
     <Disclosure isExpanded={isOpen} onExpandedChange={setOpen} className="data-refused">
       <Heading level={3}>
         <Button slot="trigger" className="button button-small">
-          {job.errorCount.toLocaleString()} {job.errorCount === 1 ? "line was" : "lines were"}{" "}
-          refused
+          {job.errorCount.toLocaleString()} {job.errorCount === 1 ? "was" : "were"} refused
         </Button>
       </Heading>
       <DisclosurePanel>
@@ -196,11 +196,11 @@ function RefusedLines({ job }: { job: ImportJob }) {
         {data !== undefined && (
           <>
             {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it is scrolled by keys */}
-            <div className="data-scroll" tabIndex={0} role="region" aria-label="Refused lines">
+            <div className="data-scroll" tabIndex={0} role="region" aria-label="What was refused">
               <table className="data-table">
                 <thead>
                   <tr>
-                    <th scope="col">Line</th>
+                    <th scope="col">Where</th>
                     <th scope="col">Section</th>
                     <th scope="col">Id</th>
                     <th scope="col">Why</th>
@@ -208,10 +208,14 @@ function RefusedLines({ job }: { job: ImportJob }) {
                 </thead>
                 <tbody>
                   {data.lines.map((one) => (
-                    <tr key={one.line}>
-                      <td className="data-number">{one.line.toLocaleString()}</td>
+                    <tr key={one.where}>
+                      <td className="data-long">
+                        {typeof one.where === "string"
+                          ? showText(one.where)
+                          : `line ${one.where.toLocaleString()}`}
+                      </td>
                       <td>{one.section}</td>
-                      <td>{one.id === null ? "–" : showText(one.id)}</td>
+                      <td className="data-long">{one.id === null ? "–" : showText(one.id)}</td>
                       <td>{showText(one.message)}</td>
                     </tr>
                   ))}

@@ -46,13 +46,16 @@ test("the refused lines of a log say what was wrong with each", () => {
   ].join("\n");
   const { lines, count } = readRefused(log, 1);
   expect(count).toBe(2);
-  expect(lines).toEqual([{ line: 12, section: "Twins", id: "b", message: "No text" }]);
+  expect(lines).toEqual([{ where: 12, section: "Twins", id: "b", message: "No text" }]);
   expect(readRefused(log, 9).lines[1]).toEqual({
-    line: 13,
+    where: 13,
     section: "Twins",
     id: null,
     message: "It is no JSON.",
   });
+  const path = "digitalTwinsGraph.digitalTwins[13]";
+  const other = entry("Error", { section: "Twins", path, id: "c", error: { message: "No." } });
+  expect(readRefused(other, 9)).toMatchObject({ lines: [{ where: path, id: "c" }], count: 1 });
 });
 
 test("a job is named by its file and its time", () => {
