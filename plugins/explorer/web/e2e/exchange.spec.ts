@@ -17,7 +17,7 @@ async function picture(page: Page, query: string): Promise<void> {
 
 /** Choose an item of the picture's menu, and answer the file that it saves. */
 async function savePicture(page: Page, item: string): Promise<string> {
-  await page.getByRole("button", { name: "Save", exact: true }).last().click();
+  await page.getByRole("button", { name: "Save picture" }).click();
   const coming = page.waitForEvent("download");
   await page.getByRole("menuitem", { name: item }).click();
   return readFileSync(await (await coming).path(), "utf8");
@@ -46,6 +46,11 @@ test("what the picture shows is saved as a graph, which an empty service imports
   await open(page, demo);
   await picture(page, LEVEL);
   await expect(page.locator(".picture-foot")).toHaveText(/^18 twins, 17 relationships/);
+  // The button of the rows is told from that of the picture, by its name and by its sign.
+  const signs = ["Export rows", "Save picture"].map((name) =>
+    page.getByRole("button", { name, exact: true }).locator("svg").getAttribute("class"),
+  );
+  expect(new Set(await Promise.all(signs)).size).toBe(2);
   // What is hidden is not in the file.
   await page
     .getByRole("complementary", { name: "Legend" })

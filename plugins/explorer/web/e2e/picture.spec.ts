@@ -171,7 +171,7 @@ test("the picture is saved as an image and as data", async ({ page, demo }) => {
   await picture(page, LEVEL);
   await settle(page);
   const save = async (item: string): Promise<Buffer> => {
-    await page.getByRole("button", { name: "Save", exact: true }).last().click();
+    await page.getByRole("button", { name: "Save picture" }).click();
     const coming = page.waitForEvent("download");
     await page.getByRole("menuitem", { name: item }).click();
     return readFileSync(await (await coming).path());
@@ -220,7 +220,7 @@ test("each layout places the twins in its own way", async ({ page, demo }) => {
     await page.getByRole("button", { name: /Layout$/ }).click();
     await page.getByRole("option", { name: new RegExp(`^${name}`) }).click();
     await settle(page);
-    await page.getByRole("button", { name: "Save", exact: true }).last().click();
+    await page.getByRole("button", { name: "Save picture" }).click();
     const coming = page.waitForEvent("download");
     await page.getByRole("menuitem", { name: "Twins and places (JSON)" }).click();
     const text = readFileSync(await (await coming).path(), "utf-8");
@@ -385,7 +385,7 @@ test("a twin that was pinned stands where it stood after a reload, until all may
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Pin the chosen twins" }).click();
   const data = async (): Promise<{ id: string; x: number; y: number; pinned: boolean }[]> => {
-    await page.getByRole("button", { name: "Save", exact: true }).last().click();
+    await page.getByRole("button", { name: "Save picture" }).click();
     const coming = page.waitForEvent("download");
     await page.getByRole("menuitem", { name: "Twins and places (JSON)" }).click();
     const text = readFileSync(await (await coming).path(), "utf8");

@@ -1,8 +1,8 @@
 import {
   ChevronDown,
-  Download,
   FolderOpen,
   Highlighter,
+  ImageDown,
   Layers2,
   Maximize,
   Maximize2,
@@ -253,9 +253,9 @@ function SaveMenu({ graph, painter, ground, visible }: Props) {
   return (
     <MenuTrigger>
       <WordButton
-        icon={Download}
-        label="Save"
-        tip="Save the picture as an image or as data"
+        icon={ImageDown}
+        label="Save picture"
+        tip="Save picture: as an image, as a graph or with its places"
         isDisabled={painter === null}
       />
       <Popover>

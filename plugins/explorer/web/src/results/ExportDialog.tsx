@@ -1,4 +1,4 @@
-import { Check, Download } from "lucide-react";
+import { Check, FileSpreadsheet } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import {
   Button,
@@ -28,7 +28,7 @@ export function ExportDialog({ spread }: { spread: boolean }) {
   return (
     <DialogTrigger isOpen={open} onOpenChange={setOpen}>
       <Button className="button button-small">
-        <Download size={13} aria-hidden /> <span className="results-word">Export</span>
+        <FileSpreadsheet size={13} aria-hidden /> <span className="results-word">Export rows</span>
       </Button>
       <ModalOverlay className="react-aria-ModalOverlay" isDismissable>
         <Modal className="react-aria-Modal">
