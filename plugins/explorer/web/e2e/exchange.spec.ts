@@ -205,3 +205,43 @@ test("what is refused of a file of the vendor's explorer is named by its path", 
     expect(service.failures()).toBe("");
   }
 });
+
+test("a picture under Data and a graph in a picture say where they belong", async ({
+  page,
+  folder,
+  demo,
+}, { testId }) => {
+  await open(page, demo);
+  await picture(page, LEVEL);
+  const saved = await savePicture(page, "Twins and places (JSON)");
+  const opening = page.getByRole("button", { name: "Take the places of a picture saved as JSON" });
+  const told = page.getByText("graph.json is a graph, which is imported under Data.");
+  for (const text of ['{"digitalTwinsFileInfo": {}}', '{"Section": "Header"}\n{}']) {
+    const chooser = page.waitForEvent("filechooser");
+    await opening.click();
+    const buffer = Buffer.from(text);
+    await (await chooser).setFiles({ name: "graph.json", mimeType: "application/json", buffer });
+    await expect(told).toBeVisible();
+    // It goes with the view.
+    await page.getByRole("link", { name: "Models", exact: true }).click();
+    await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
+    await expect(told).toHaveCount(0);
+    await page.goBack();
+  }
+  const service = await startEmpty(join(folder, testId));
+  try {
+    await open(page, service, "~own/data");
+    await give(page, "Choose a file", "picture.json", saved);
+    await expect(page.getByRole("alert")).toContainText("This file is a picture");
+    await expect(page.getByRole("alert")).toContainText("Open it in Query");
+    // A broken file gives a job that has nothing to go on with.
+    await give(page, "Choose a file", "other.json", '{"a": 1}');
+    const job = page.getByRole("article", { name: /^Import other-/ });
+    await expect(job).toContainText("failed");
+    await expect(job.getByRole("button", { name: /^Delete the job/ })).toBeVisible();
+    await expect(job.getByRole("button", { name: "Go on" })).toHaveCount(0);
+  } finally {
+    await service.stop();
+    expect(service.failures()).toBe("");
+  }
+});

@@ -19,6 +19,7 @@ import { Waiting } from "./Waiting";
 import "./frame.css";
 import { setInspectorShown, useInspectorShown } from "./inspectorShown";
 import { useIsNarrow } from "./media";
+import { closeErrors } from "./notices";
 import { useLocationsOpen, usePreferences } from "./preferences";
 import { useSelection, type Selected } from "./selection";
 import { useSelectionAddress } from "./selectionAddress";
@@ -46,6 +47,7 @@ export function Frame({ view }: { view: View }) {
   useEffect(() => {
     document.title = `${view.name} · ${graphName} · twinframe`;
   }, [view.name, graphName]);
+  useEffect(() => closeErrors, [view.path]);
   useEffect(() => {
     if (selected !== null) usePreferences.getState().setInspectorOpen(true);
   }, [selected]);

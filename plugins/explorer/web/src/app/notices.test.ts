@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 
-import { noticeQueue, useNotices } from "./notices";
+import { closeErrors, noticeQueue, useNotices } from "./notices";
 
 afterEach(() => {
   noticeQueue.visibleToasts.forEach(({ key }) => noticeQueue.close(key));
@@ -15,4 +15,13 @@ test("a notice shows letters that turn what follows as marks, and an error is to
     "There is no twin \ufffda\ufffd.",
     "\ufffdevil\ufffd is saved.",
   ]);
+});
+
+test("errors are closed with the view that they are of, and what was done stays", () => {
+  const { say, sayError } = useNotices.getState();
+  sayError(new Error("One."));
+  say("Saved.");
+  sayError(new Error("Two."));
+  closeErrors();
+  expect(noticeQueue.visibleToasts.map((one) => one.content.text)).toEqual(["Saved."]);
 });

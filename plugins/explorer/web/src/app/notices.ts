@@ -15,11 +15,21 @@ export interface Action {
   act(): void;
 }
 
-/** How long a notice that is no error stays, in milliseconds; errors stay until they are closed. */
+/**
+ * How long a notice that is no error stays, in milliseconds; errors stay until they are closed or
+ * another view is shown.
+ */
 const STAY = 6000;
 
 /** The notices to see, which `NoticeRegion` shows. */
 export const noticeQueue = new ToastQueue<Notice>({ maxVisibleToasts: 4 });
+
+/** Close the errors that are told. */
+export function closeErrors(): void {
+  for (const { key, content } of [...noticeQueue.visibleToasts]) {
+    if (content.kind === "error") noticeQueue.close(key);
+  }
+}
 
 interface Notices {
   say(text: string, action?: Action): void;

@@ -131,8 +131,10 @@ function ImportActions({ job }: { job: ImportJob }) {
       });
   };
   const over = isOver(job);
-  // One that has read its file to the end has nothing to go on with.
-  const mayResume = over && job.status !== "succeeded" && job.errorCount === 0;
+  // One that has read its file to the end has nothing to go on with, nor has one whose file is
+  // broken: another file is another job.
+  const isBroken = job.error?.code === "ImportFileInvalid";
+  const mayResume = over && job.status !== "succeeded" && job.errorCount === 0 && !isBroken;
   return (
     <span className="data-actions">
       {!over && job.status !== "cancelling" && may("jobs/imports/cancel") && (

@@ -4,6 +4,8 @@ import type { Relationship, Twin } from "../api/types";
 import {
   buildGraphFile,
   checkGraphSize,
+  isGraphText,
+  isPictureText,
   MOST_GRAPH_BYTES,
   readGraphLines,
   renderPlainRelationship,
@@ -82,4 +84,19 @@ test("the lines of an export become a graph file, number by number", () => {
       '{"$sourceId":"a","$relationshipId":"e","$targetId":"b","$relationshipName":"has","w":9007199254740993}',
     ],
   });
+});
+
+test("a graph is told from a picture by how it begins", () => {
+  const graphs = [
+    '{"Section": "Header"}\n{"fileVersion"',
+    '{\n  "digitalTwinsFileInfo": {',
+    ' {"digitalTwinsModels":[',
+  ];
+  for (const text of graphs)
+    expect([isGraphText(text), isPictureText(text)]).toEqual([true, false]);
+  const picture = '{\n "nodes": [\n  {"id": "a"';
+  expect([isGraphText(picture), isPictureText(picture)]).toEqual([false, true]);
+  for (const text of ["", "[]", '{"a": "digitalTwinsGraph"}', '{"nodesOf": 1}']) {
+    expect([isGraphText(text), isPictureText(text)]).toEqual([false, false]);
+  }
 });

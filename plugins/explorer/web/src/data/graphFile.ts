@@ -91,3 +91,13 @@ export function readGraphLines(text: string): GraphTexts {
   }
   return texts;
 }
+
+/** Whether a text begins as a graph does, in either form that an import takes. */
+export function isGraphText(text: string): boolean {
+  return /^\s*\{\s*"(?:Section|digitalTwins(?:FileInfo|Graph|Models))"/.test(text);
+}
+
+/** Whether a text begins as a picture of twins and places does, which is no graph. */
+export function isPictureText(text: string): boolean {
+  return /^\s*\{\s*"nodes"\s*:/.test(text);
+}

@@ -2,6 +2,7 @@ import { create } from "zustand";
 
 import { ApiError } from "../api/errors";
 import type { TransferClient, Upload } from "../api/transfer";
+import { isPictureText } from "./graphFile";
 
 /** The import that this page hands over to the service, or has handed over. */
 export interface Importing {
@@ -34,6 +35,12 @@ let controller: AbortController | null = null;
  * document of the vendor's explorer; gzip or not. */
 export const ACCEPTED = [".ndjson", ".jsonl", ".json", ".gz"];
 
+/** So many bytes tell what a file is. */
+const HEAD = 1000;
+const PICTURE =
+  "This file is a picture, with twins and their places alone, and no graph. Open it in Query: " +
+  "picture a result with its twins, then press the folder in the bar of the picture.";
+
 /** A piece whose way was interrupted is sent again, after so many milliseconds. */
 const PAUSES = [500, 2000, 5000, 10_000];
 
@@ -56,6 +63,7 @@ export async function importFile(
   set({ ...NONE, phase: "sending", graphId, name: file.name, bytes: file.size });
   try {
     if (file.size === 0) throw new Error("This file is empty.");
+    if (isPictureText(await file.slice(0, HEAD).text())) throw new Error(PICTURE);
     const upload = await send(client, file, own.signal, (sent) => set({ sent }));
     const jobId = nameJob(file.name, new Date());
     await client.startImport(jobId, upload.inputBlobUri, history);

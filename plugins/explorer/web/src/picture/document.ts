@@ -1,3 +1,4 @@
+import { isGraphText } from "../data/graphFile";
 import { parseJson, renderJson } from "../api/json";
 import type { Json } from "../api/types";
 import { labelOf, modelOf, type Contents } from "./model";
@@ -38,6 +39,9 @@ const WANTED = "A picture saved as “Twins and places (JSON)” is wanted.";
 
 /** The nodes of such a document that have a place. Fails with what is wrong in it, and where. */
 export function readLayoutDocument(text: string, name: string): SavedNode[] {
+  if (isGraphText(text)) {
+    throw new Error(`${name} is a graph, which is imported under Data. ${WANTED}`);
+  }
   let document: unknown;
   try {
     document = parseJson(text);

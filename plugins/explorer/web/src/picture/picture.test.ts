@@ -448,6 +448,7 @@ describe("the store", () => {
   test("a file that is no saved layout says what is wrong in it, and where", () => {
     const read = (text: string) => () => readLayoutDocument(text, "a.json");
     expect(read("twins")).toThrow(/^a\.json is no JSON .*“Twins and places \(JSON\)” is wanted/);
+    expect(read('{"digitalTwinsGraph": {}}')).toThrow(/is a graph, which is imported under Data/);
     expect(read("null")).toThrow("a.json has no list of `nodes`");
     expect(read('{"nodes": [{"x": 1, "y": 2}]}')).toThrow("`nodes[0]` has no `id`");
     expect(read('{"nodes": [null]}')).toThrow("`nodes[0]` has no `id`");
