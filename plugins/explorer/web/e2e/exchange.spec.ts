@@ -8,6 +8,13 @@ import type { Service } from "./processes";
 
 const LEVEL = "MATCH (l {$dtId: 'b1-l0'})-[c:contains]->(r) RETURN l, c, r";
 
+const THING = {
+  "@id": "dtmi:com:example:Thing;1",
+  "@type": "Interface",
+  "@context": "dtmi:dtdl:context;3",
+  contents: [{ "@type": "Property", name: "value", schema: "double" }],
+};
+
 /** Picture the answer of a query. */
 async function picture(page: Page, query: string): Promise<void> {
   await writeQuery(page, query);
@@ -158,22 +165,16 @@ test("what is refused of a file of the vendor's explorer is named by its path", 
   page,
   folder,
 }, { testId }) => {
-  const model = {
-    "@id": "dtmi:com:example:Thing;1",
-    "@type": "Interface",
-    "@context": "dtmi:dtdl:context;3",
-    contents: [{ "@type": "Property", name: "value", schema: "double" }],
-  };
   const twin = (id: string, value: unknown): object => ({
     $dtId: id,
-    $metadata: { $model: model["@id"] },
+    $metadata: { $model: THING["@id"] },
     value,
   });
   const edge = { $relationshipId: "e", $relationshipName: "has", $sourceId: "a", $targetId: "b" };
   const file = {
     digitalTwinsFileInfo: { fileVersion: "1.0.0" },
     digitalTwinsGraph: { digitalTwins: [twin("a", 1), twin("b", "much")], relationships: [edge] },
-    digitalTwinsModels: [model],
+    digitalTwinsModels: [THING],
   };
   const service = await startEmpty(join(folder, testId));
   try {
@@ -240,6 +241,44 @@ test("a picture under Data and a graph in a picture say where they belong", asyn
     await expect(job).toContainText("failed");
     await expect(job.getByRole("button", { name: /^Delete the job/ })).toBeVisible();
     await expect(job.getByRole("button", { name: "Go on" })).toHaveCount(0);
+  } finally {
+    await service.stop();
+    expect(service.failures()).toBe("");
+  }
+});
+
+test("an import tells what is new, and leads to what came in", async ({ page, folder }, {
+  testId,
+}) => {
+  const twins = (count: number): string =>
+    [
+      { Section: "Header" },
+      { fileVersion: "1.0.0" },
+      { Section: "Models" },
+      THING,
+      { Section: "Twins" },
+      ...Array.from({ length: count }, (_, at) => ({
+        $dtId: `t${at}`,
+        $metadata: { $model: THING["@id"] },
+      })),
+    ]
+      .map((one) => JSON.stringify(one))
+      .join("\n");
+  const service = await startEmpty(join(folder, testId));
+  try {
+    await open(page, service, "~own/data");
+    await give(page, "Choose a file", "few.ndjson", twins(3));
+    const few = page.getByRole("article", { name: /^Import few-/ });
+    await expect(few).toContainText("All twins are new.");
+    await give(page, "Choose a file", "many.ndjson", twins(120));
+    const many = page.getByRole("article", { name: /^Import many-/ });
+    await expect(many).toContainText("117 of the twins are new, 3 replaced those of the same ids.");
+    await many.getByRole("button", { name: "Show what came in" }).click();
+    await expect(page.locator(".picture-foot")).toHaveText(/^100 twins, 0 relationships/);
+    await expect(page.getByText("These are the first 100 of 120 twins.")).toBeVisible();
+    await open(page, service, "~own/data?part=jobs");
+    await few.getByRole("button", { name: "Show what came in" }).click();
+    await expect(page.locator(".picture-foot")).toHaveText(/^3 twins, 0 relationships/);
   } finally {
     await service.stop();
     expect(service.failures()).toBe("");

@@ -78,8 +78,10 @@ _RETRIES: Final = 6
 _PAUSES: Final = Backoff(0.2, 8.0, spread=0)
 T = TypeVar("T")
 
-Keep: TypeAlias = Callable[[GraphTransaction, Progress, Sequence[Finding]], None]
-"""Called in the transaction of each chunk: checks the lease, stores progress and findings."""
+Keep: TypeAlias = Callable[[GraphTransaction, Progress, Sequence[Finding]], Progress | None]
+"""Called in the transaction of each chunk: checks the lease, stores progress and findings. Returns
+the progress as it is stored already, where the answer to that write was lost.
+"""
 
 
 class Chunk(Protocol):
@@ -527,8 +529,7 @@ class Importer:
                     continue
                 done, refused = _store_chunk(transaction, prepared, done, part, is_last=is_last)
                 findings += (replace(one, path=reader.find_path(one.line)) for one in refused)
-            self._keep(transaction, done, findings)
-            return done, findings, begun
+            return self._keep(transaction, done, findings) or done, findings, begun
 
         for prepared in group:
             if isinstance(prepared.chunk, PointChunk) and self._points is not None:

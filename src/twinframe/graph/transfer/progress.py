@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import orjson
@@ -14,6 +14,10 @@ from twinframe.model.clock import Clock, render_update_time
 
 _MOST_DETAILS: Final = 10
 """The most bytes of one line in the log; there may be thousands of lines."""
+
+
+MOST_FIRST: Final = 100
+"""The most ids of twins that are kept of an import, for a look at what came in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ def build_finding(line: int, section: Section, item: str, error: TwinframeError)
 class Progress:
     """The progress: all lines up to `line` are done, with these numbers of each kind stored.
 
-    `skipped`: models that existed already, with the same document. `changes`: those of the history.
+    `skipped`: models that existed already, with the same document. `replaced`: twins that did, of
+    `twins`; `first`: the ids of the first of these. `changes`: those of the history.
     """
 
     line: int = 0
@@ -70,6 +75,9 @@ class Progress:
     points: int = 0
     errors: int = 0
     changes: int = 0
+    # NOTE: a write that is repeated finds its own twins, so this tells nothing apart.
+    replaced: int = field(default=0, compare=False)
+    first: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -92,6 +100,8 @@ class Progress:
             "points": self.points,
             "errors": self.errors,
             "changes": self.changes,
+            "replaced": self.replaced,
+            "first": list(self.first),
         }
 
 
@@ -101,7 +111,8 @@ BEGIN: Final = Progress()
 def load_progress(stored: Mapping[str, Any]) -> Progress:
     """Load the progress that `Progress.render` gave."""
     section = stored["section"]
-    return Progress(**{**stored, "section": Section(section) if section else None})
+    first = tuple(stored.get("first", ()))
+    return Progress(**{**stored, "section": Section(section) if section else None, "first": first})
 
 
 _INFO: Final = "Info"

@@ -22,7 +22,7 @@ from twinframe.graph.documents.twins import (
     parse_twin_body,
 )
 from twinframe.graph.transfer.lines import LINE_ERRORS, RENDERED, Numbered, pause_for_writers
-from twinframe.graph.transfer.progress import Finding, Progress, build_finding
+from twinframe.graph.transfer.progress import MOST_FIRST, Finding, Progress, build_finding
 from twinframe.graph.transfer.restoring import Stamp, restore_twin
 from twinframe.graph.transfer.sections import Header, Section
 from twinframe.graph.twins.changes import write_twins
@@ -140,10 +140,17 @@ class TwinChunk:
             TwinRecord(draft.line.twin_id, draft.line.model_id, draft.etag, body)
             for draft, body in zip(drafts, bodies, strict=True)
         ]
-        write_twins(self._context, transaction, records, now)
+        replaced = write_twins(self._context, transaction, records, now)
         findings.sort(key=lambda finding: finding.line)
         done = before.advance(end, Section.TWINS, findings)
-        return replace(done, twins=before.twins + len(records)), findings
+        room = MOST_FIRST - len(before.first)
+        counted = replace(
+            done,
+            twins=before.twins + len(records),
+            replaced=before.replaced + replaced,
+            first=(*before.first, *(each.twin_id for each in records[:room])),
+        )
+        return counted, findings
 
     def _draft(self, line: TwinLine, now: str) -> _Draft:
         parts: Collection[str]

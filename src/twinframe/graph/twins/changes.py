@@ -137,8 +137,10 @@ def remove_relationship(
 
 def write_twins(
     context: GraphContext, transaction: GraphTransaction, records: Sequence[TwinRecord], now: str
-) -> None:
+) -> int:
     """Store the twins of a job, unchanged; `now` is the time of the events of new ones.
+
+    Return how many of them replaced a stored twin.
 
     The changes are recorded as events unless the operator disables that (`Jobs__Events`): a job may
     have millions.
@@ -148,16 +150,19 @@ def write_twins(
     standing = dict(transaction.read_twin_documents(ids))
     transaction.put_twins(records)
     outbox = GatheredOutbox(transaction)
+    replaced = 0
     for twin_id, record in zip(ids, records, strict=True):
         body, before = record.body, standing.get(twin_id)
         if before is None:
             created = recorder.build_created((twin_id, ""), now, body, guid=next(guids))
             outbox.append_events([created])
         else:
+            replaced += 1
             document = cast("JsonObject", orjson.loads(body))
             recorder.record_twin_put(outbox, twin_id, document, body, before)
         standing[twin_id] = StoredDocument(record.etag, body)  # a twin may come twice
     outbox.flush()
+    return replaced
 
 
 def write_relationships(

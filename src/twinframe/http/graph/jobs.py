@@ -55,6 +55,9 @@ class ImportJob(JobState, NewImportJob):
     last_action_date_time: str = Field(alias="lastActionDateTime")
     models_created: int = Field(alias="modelsCreated")
     twins_created: int = Field(alias="twinsCreated")
+    twins_replaced: int = Field(
+        alias="twinsReplaced", description="Those of `twinsCreated` that existed already."
+    )
     relationships_created: int = Field(alias="relationshipsCreated")
     error_count: int = Field(alias="errorCount")
     models_skipped: int = Field(alias="modelsSkipped", description="There already, and the same.")
@@ -63,6 +66,12 @@ class ImportJob(JobState, NewImportJob):
     lines_read: int = Field(alias="linesRead")
     bytes_read: int = Field(alias="bytesRead")
     total_bytes: int = Field(alias="totalBytes", description="Of the input; 0 if that is unknown.")
+    first_twins: list[str] = Field(
+        [],
+        alias="firstTwins",
+        description="The ids of the first twins that were stored, at most 100; not in lists of "
+        "jobs.",
+    )
 
 
 class DeleteJob(JobState):

@@ -245,6 +245,26 @@ def test_a_job_tells_of_its_end_and_its_error_in_the_states_the_vendor_does(
     assert ("error" in told) == (status is Status.FAILED)
 
 
+def test_a_job_tells_which_twins_came_in_and_which_of_them_replaced_others(jobs: Jobs) -> None:
+    file = File().models()
+    file.section("Twins", file.twin("a"), file.twin("b", temperature="x"), file.twin("c"))
+    first = jobs.do(lambda worker: worker.run("i", jobs.body(file.render())))
+    assert (first["twinsCreated"], first["twinsReplaced"]) == (2, 0)
+    assert first["firstTwins"] == ["a", "c"]
+    more = [file.twin(f"t{at}") for at in range(150)]
+    again = File().section("Twins", file.twin("c"), *more)
+    body = jobs.body(again.render())
+
+    async def run(worker: Worker) -> tuple[dict[str, Any], Sequence[bytes]]:
+        done = await worker.run("j", body)
+        return done, (await worker.graph.import_jobs.list_jobs()).items
+
+    second, listed = jobs.do(run)
+    assert (second["twinsCreated"], second["twinsReplaced"]) == (151, 1)
+    assert second["firstTwins"] == ["c", *(f"t{at}" for at in range(99))]
+    assert all("firstTwins" not in _load(one) for one in listed)
+
+
 def test_refused_lines_fail_the_job_and_stand_in_its_log(jobs: Jobs) -> None:
     file = File().models()
     file.section("Twins", file.twin("a"), file.twin("b", temperature="x"), b"{", file.twin("c"))
@@ -654,7 +674,8 @@ def test_whatever_becomes_of_its_writes_an_import_stores_and_tells_of_each_line_
     twins = [file.twin(f"t{at}", temperature="x" if at % 3 else 1.0) for at in range(12)]
     body = jobs.body(file.section("Twins", *twins).render())
     done = jobs.do(lambda worker: worker.run("j", body))
-    assert (done["twinsCreated"], done["errorCount"]) == (4, 8)
+    counts = [done[name] for name in ("twinsCreated", "twinsReplaced", "errorCount")]
+    assert (counts, done["firstTwins"]) == ([4, 0, 8], ["t0", "t3", "t6", "t9"])
     told = [line["details"]["id"] for line in jobs.log() if "id" in line["details"]]
     assert told == [f"t{at}" for at in range(12) if at % 3]
     inner.close()

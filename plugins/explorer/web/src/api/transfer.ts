@@ -39,6 +39,8 @@ export interface ImportJob extends JobState {
   modelsCreated: number;
   modelsSkipped: number;
   twinsCreated: number;
+  /** Those of `twinsCreated` that existed already. */
+  twinsReplaced: number;
   relationshipsCreated: number;
   changesCreated: number;
   pointsCreated: number;
@@ -157,6 +159,12 @@ export class TransferClient {
 
   listDeletions(signal?: AbortSignal): Promise<DeleteJob[]> {
     return this.list("/jobs/deletions", signal);
+  }
+
+  /** The ids of the first twins that an import stored. */
+  async readFirstTwins(id: string): Promise<string[]> {
+    const job = await this.http.json<{ firstTwins: string[] }>(`/jobs/imports/${part(id)}`);
+    return job.firstTwins;
   }
 
   cancelImport(id: string): Promise<ImportJob> {

@@ -8,17 +8,21 @@ import {
   Label,
   ProgressBar,
 } from "react-aria-components";
+import { useLocation } from "wouter";
 
+import { renderJson } from "../api/json";
 import { isOver, readRefused, type DeleteJob, type ImportJob } from "../api/transfer";
+import { routeOf } from "../app/addresses";
 import { Failure } from "../app/Failure";
 import { useNotices } from "../app/notices";
 import { showText } from "../app/showText";
 import { Waiting } from "../app/Waiting";
 import { Moment } from "../inspector/Moment";
+import { renderLink } from "../query/share";
 import { saveFile } from "../results/download";
 import { useSession } from "../session/session";
 import { DeleteGraph } from "./DeleteGraph";
-import { rateOf, tellBytes, tellDeleted, tellImported } from "./numbers";
+import { rateOf, tellBytes, tellDeleted, tellImported, tellReplaced } from "./numbers";
 import { useJobs, useTransfer } from "./useJobs";
 
 const WORDS: Record<ImportJob["status"], string> = {
@@ -69,6 +73,7 @@ function StatusWord({ job }: { job: ImportJob | DeleteJob }) {
 export function ImportCard({ job }: { job: ImportJob }) {
   const rate = rateOf(job);
   const share = job.totalBytes > 0 ? Math.min(job.bytesRead / job.totalBytes, 1) : null;
+  const { may } = useSession();
   const skipped = job.modelsSkipped > 0 ? ` ${job.modelsSkipped} models were there already.` : "";
   return (
     <article className="data-job" aria-label={`Import ${job.id}`}>
@@ -101,13 +106,38 @@ export function ImportCard({ job }: { job: ImportJob }) {
       <p role="status">
         {tellImported(job)} stored
         {!isOver(job) && `, up to line ${job.linesRead.toLocaleString()}`}
-        {rate !== null && `, ${Math.round(rate).toLocaleString()} a second`}.{skipped}
+        {rate !== null && `, ${Math.round(rate).toLocaleString()} a second`}.{skipped}{" "}
+        {tellReplaced(job)}
       </p>
       {job.error !== undefined && !tellsRefused(job) && (
         <p className="data-error">{showText(job.error.message)}</p>
       )}
+      {isOver(job) && job.twinsCreated > 0 && may("query/read") && <ShowImported job={job} />}
       {job.errorCount > 0 && <RefusedLines job={job} />}
     </article>
+  );
+}
+
+/** Leads to a picture of the twins that came in, or of the first of them. */
+function ShowImported({ job }: { job: ImportJob }) {
+  const { graphId } = useSession();
+  const client = useTransfer();
+  const [, navigate] = useLocation();
+  const { say, sayError } = useNotices();
+  const show = async (): Promise<void> => {
+    const imported = await client.readFirstTwins(job.id);
+    const text = "MATCH (t)\nWHERE t.$dtId IN $imported\nRETURN t";
+    const parameters = renderJson({ imported });
+    navigate(routeOf(graphId, "query") + renderLink({ text, parameters, view: "graph" }));
+    if (imported.length < job.twinsCreated) {
+      const all = job.twinsCreated.toLocaleString();
+      say(`These are the first ${imported.length.toLocaleString()} of ${all} twins.`);
+    }
+  };
+  return (
+    <Button className="button button-small" onPress={() => void show().catch(sayError)}>
+      Show what came in
+    </Button>
   );
 }
 

@@ -5,7 +5,7 @@ import { EXAMPLES, parseFilterProblem } from "./filters";
 import { tellValue } from "./HistoryPanel";
 import { nameJob, nameUpload } from "./importing";
 import { LineCounter } from "./lineCounter";
-import { rateOf, tellBytes, tellCounts } from "./numbers";
+import { rateOf, tellBytes, tellCounts, tellReplaced } from "./numbers";
 
 const FILE = [
   '{"Section":"Header"}',
@@ -117,4 +117,13 @@ test("a rate is told once there is enough to say", () => {
   expect(rateOf(job)).toBe(200);
   expect(rateOf({ ...job, lastActionDateTime: "2026-11-24T15:00:00.1Z" })).toBeNull();
   expect(rateOf({ ...job, twinsCreated: 0, relationshipsCreated: 0 })).toBeNull();
+});
+
+test("an import says how many of its twins are new", () => {
+  const told = (twinsCreated: number, twinsReplaced: number) =>
+    tellReplaced({ twinsCreated, twinsReplaced } as ImportJob);
+  expect(told(0, 0)).toBe("");
+  expect(told(3, 0)).toBe("All twins are new.");
+  expect(told(3, 3)).toBe("All twins replaced those of the same ids.");
+  expect(told(1500, 1)).toBe("1,499 of the twins are new, 1 replaced those of the same ids.");
 });

@@ -32,6 +32,15 @@ export function tellImported(job: ImportJob): string {
   ]);
 }
 
+/** How many of the twins are new; nothing where none came. */
+export function tellReplaced({ twinsCreated, twinsReplaced }: ImportJob): string {
+  const fresh = twinsCreated - twinsReplaced;
+  if (twinsCreated === 0) return "";
+  if (twinsReplaced === 0) return "All twins are new.";
+  if (fresh === 0) return "All twins replaced those of the same ids.";
+  return `${fresh.toLocaleString()} of the twins are new, ${twinsReplaced.toLocaleString()} replaced those of the same ids.`;
+}
+
 export function tellDeleted(job: DeleteJob): string {
   return tellCounts([
     [job.relationshipsDeleted, "relationships"],

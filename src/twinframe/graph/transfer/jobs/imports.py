@@ -124,7 +124,7 @@ class ImportJobs:
         job = await self._context.runner.read(lambda session: require_import(session, job_id))
         if job.is_expired(self._context.clock()):
             raise JobNotFound(job_id)
-        return job.render()
+        return job.render(with_first=True)
 
     async def open_log(self, job_id: str) -> JobLog:
         """The log of a job so far, as a stream; `InvalidArgument`, `JobNotFound`."""
@@ -447,13 +447,14 @@ class ImportRun:
 
     def _keep(
         self, transaction: GraphTransaction, progress: Progress, findings: Sequence[Finding]
-    ) -> None:
+    ) -> Progress | None:
         self._lease.check(transaction)
         job = self._require(transaction)
         if job.status is Status.CANCELLING:
             raise _CancelAsked(f"The import job {self._job_id} is to be cancelled.")
         if job.progress == progress:
-            return  # it is stored already: the answer to that write was lost, or nothing is new
+            # It is stored already: the answer to that write was lost, or nothing is new.
+            return job.progress
         text = self._render_sections(job.progress, progress)
         text += b"".join(map(self._log.render_finding, findings))
         logged = append_log(transaction, job, text) if text else job.logged
@@ -467,6 +468,7 @@ class ImportRun:
             size=self._source.size,
         )
         put_job(transaction, job)
+        return None
 
     def _render_sections(self, before: Progress, after: Progress) -> bytes:
         if before.section is after.section or after.section is None:
@@ -539,7 +541,7 @@ def _render_end(log: ImportLog, job: ImportJob, ending: _Ending) -> bytes:
     """Render the last lines of a job's log."""
     status, error = ending.status, ending.error
     counts = job.progress.render()
-    del counts["section"]
+    del counts["section"], counts["first"]
     if status is Status.FAILED and error is not None:
         details = [{"code": x.code, "message": x.message} for x in error.details]
         return log.render_failure(error.code, error.message, details)

@@ -107,8 +107,11 @@ class ImportJob(Job):
     size: int = 0
     history: bool = True
 
-    def render(self) -> bytes:
-        """Render its form on the wire."""
+    def render(self, *, with_first: bool = False) -> bytes:
+        """Render its form on the wire; `with_first`: with the ids of the first twins.
+
+        PERF: lists of jobs are without them: clients that follow one read the list every second.
+        """
         progress = self.progress
         return orjson.dumps(
             {
@@ -119,6 +122,7 @@ class ImportJob(Job):
                 "lastActionDateTime": render_update_time(self.acted),
                 "modelsCreated": progress.models,
                 "twinsCreated": progress.twins,
+                "twinsReplaced": progress.replaced,
                 "relationshipsCreated": progress.relationships,
                 "errorCount": progress.errors,
                 "modelsSkipped": progress.skipped,
@@ -127,6 +131,7 @@ class ImportJob(Job):
                 "linesRead": progress.line,
                 "bytesRead": self.read,
                 "totalBytes": self.size,
+                **({"firstTwins": progress.first} if with_first else {}),
             }
         )
 
