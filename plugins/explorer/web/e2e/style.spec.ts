@@ -61,6 +61,44 @@ test("models and relationships are styled, values give colours, and all of it st
   expect(problems).toEqual([]);
 });
 
+test("a rule is for the twins of a model where it says so, and is edited by a click", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/query");
+  await picture(page, LEVEL);
+  await legend(page).getByRole("button", { name: "Add a rule" }).click();
+  const form = page.getByRole("dialog", { name: "Colour by value" });
+  const rules = legend(page).getByRole("list", { name: "Colours by value" });
+  await form.getByLabel("Property").selectOption("climate.temperature");
+  await form.getByLabel(/^As/).selectOption("One colour");
+  await expect(form.getByLabel("Compares")).toHaveValue(">");
+  // No choice is wider than the room that it has, with the arrow that opens it.
+  const cut = await form.locator("select").evaluateAll((all) => {
+    const context = document.createElement("canvas").getContext("2d");
+    return all.flatMap((one) => {
+      const select = one as HTMLSelectElement;
+      const said = select.selectedOptions[0]?.text ?? "";
+      if (context === null) return ["no canvas"];
+      context.font = getComputedStyle(select).font;
+      return context.measureText(said).width > select.clientWidth - 24 ? [said] : [];
+    });
+  });
+  expect(cut).toEqual([]);
+  await expect(form.getByRole("button", { name: "Add" })).toBeDisabled();
+  await form.getByLabel("With").fill("24");
+  await form.getByRole("button", { name: "Add" }).click();
+  await rules.getByRole("button", { name: "Edit climate.temperature > 24" }).click();
+  await expect(form.getByLabel("With")).toHaveValue("24");
+  await expect(form.getByLabel(/^Of/).locator("option")).toContainText(["All models", "Office"]);
+  await form.getByLabel(/^Of/).selectOption("Office");
+  await form.getByLabel("With").fill("23");
+  await form.getByRole("button", { name: "Save" }).click();
+  await expect(rules.getByRole("listitem")).toHaveText(["Office: climate.temperature > 23"]);
+  await rules.getByRole("button", { name: /^Edit/ }).click();
+  await expect(form.getByLabel(/^Of/).locator("option:checked")).toHaveText("Office");
+});
+
 test("a picture of a part of the rows says so and takes the rest, and a filter that leaves nothing", async ({
   page,
   demo,

@@ -1,11 +1,11 @@
 import { ArrowUp, Plus, X } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components";
 
 import type { JsonObject } from "../api/types";
 import type { ModelIndex } from "../models/index";
 import { valueAt } from "../results/columns";
-import { listProperties } from "./scalars";
+import { listModelsWith, listProperties } from "./scalars";
 import type { Contents } from "./model";
 import { describeRule, OPERATORS, type Operator, type Rule } from "./style";
 import { Choice, ColorField, TextChoice } from "./StyleOf";
@@ -20,7 +20,6 @@ interface Props {
 export function StyleRules({ contents, index }: Props) {
   const rules = useStyle((state) => state.style.rules);
   const setRules = useStyle((state) => state.setRules);
-  const [open, setOpen] = useState(false);
   const label = (model: string): string => index.label(model);
   return (
     <>
@@ -29,7 +28,19 @@ export function StyleRules({ contents, index }: Props) {
         {rules.map((rule, at) => (
           <li key={`${at} ${describeRule(rule, label)}`} className="picture-rule">
             <RuleMark rule={rule} />
-            <span className="picture-tick-name">{describeRule(rule, label)}</span>
+            <RuleDialog
+              contents={contents}
+              index={index}
+              rule={rule}
+              onKeep={(changed) => setRules(rules.map((one) => (one === rule ? changed : one)))}
+            >
+              <Button
+                className="picture-rule-button picture-tick-name"
+                aria-label={`Edit ${describeRule(rule, label)}`}
+              >
+                {describeRule(rule, label)}
+              </Button>
+            </RuleDialog>
             {at > 0 && (
               <Button
                 className="picture-rule-button"
@@ -49,24 +60,44 @@ export function StyleRules({ contents, index }: Props) {
           </li>
         ))}
       </ul>
-      <DialogTrigger isOpen={open} onOpenChange={setOpen}>
+      <RuleDialog
+        contents={contents}
+        index={index}
+        rule={null}
+        onKeep={(rule) => setRules([...rules, rule])}
+      >
         <Button className="button button-small">
           <Plus size={13} aria-hidden /> Add a rule
         </Button>
-        <Popover placement="left bottom">
-          <Dialog aria-label="Colour by value" className="picture-style">
-            <NewRule
-              contents={contents}
-              index={index}
-              onAdd={(rule) => {
-                setRules([...rules, rule]);
-                setOpen(false);
-              }}
-            />
-          </Dialog>
-        </Popover>
-      </DialogTrigger>
+      </RuleDialog>
     </>
+  );
+}
+
+interface RuleProps extends Props {
+  /** What it is before; null is a new one. */
+  rule: Rule | null;
+  onKeep(rule: Rule): void;
+}
+
+/** A button that opens the form of a rule. */
+function RuleDialog({ children, ...of }: RuleProps & { children: ReactNode }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <DialogTrigger isOpen={open} onOpenChange={setOpen}>
+      {children}
+      <Popover placement="left bottom">
+        <Dialog aria-label="Colour by value" className="picture-style">
+          <RuleForm
+            {...of}
+            onKeep={(rule) => {
+              setOpen(false);
+              of.onKeep(rule);
+            }}
+          />
+        </Dialog>
+      </Popover>
+    </DialogTrigger>
   );
 }
 
@@ -80,30 +111,41 @@ export function RuleMark({ rule }: { rule: Rule }) {
 /** Cold and warm, with enough contrast in light and in dark. */
 const [LOW, HIGH, ALARM] = ["#2d5ad7", "#c32d00", "#e04040"];
 
-interface NewRuleProps extends Props {
-  onAdd(rule: Rule): void;
-}
-
-function NewRule({ contents, index, onAdd }: NewRuleProps) {
+function RuleForm({ contents, index, rule, onKeep }: RuleProps) {
   const offered = useMemo(() => listProperties(contents, index), [contents, index]);
-  const [property, setProperty] = useState<string | null>(null);
+  const [property, setProperty] = useState(rule?.property ?? null);
   const chosen = property ?? offered[0]?.path ?? "";
+  const properties = withOwn(
+    offered.map(({ path }) => path),
+    chosen,
+  );
+  const [model, setModel] = useState(rule?.model ?? null);
+  const models = useMemo(() => listModelsWith(chosen, contents, index), [chosen, contents, index]);
   const span = useMemo(() => findSpan(contents, chosen), [contents, chosen]);
-  const [asked, setKind] = useState<Rule["kind"] | null>(null);
+  const [asked, setKind] = useState(rule?.kind ?? null);
   const isNumber = offered.find(({ path }) => path === chosen)?.isNumber ?? false;
   const kind = asked ?? (isNumber ? "scale" : "value");
-  const [from, setFrom] = useState<string | null>(null);
-  const [to, setTo] = useState<string | null>(null);
-  const [operator, setOperator] = useState<Operator>("=");
-  const [value, setValue] = useState(isNumber ? "" : "true");
-  const [colors, setColors] = useState({ low: LOW, high: HIGH, alarm: ALARM });
+  const scale = rule?.kind === "scale" ? rule : null;
+  const compared = rule?.kind === "value" ? rule : null;
+  const [from, setFrom] = useState(scale === null ? null : String(scale.from));
+  const [to, setTo] = useState(scale === null ? null : String(scale.to));
+  const [operator, setOperator] = useState<Operator | null>(compared?.operator ?? null);
+  const [written, setWritten] = useState(compared?.value ?? null);
+  const value = written ?? (isNumber ? "" : "true");
+  const [colors, setColors] = useState({
+    low: scale?.low ?? LOW,
+    high: scale?.high ?? HIGH,
+    alarm: compared?.color ?? ALARM,
+  });
   const ends = [from ?? span.from, to ?? span.to] as const;
-  const ready = kind === "value" || ends.every((one) => one.trim() !== "" && isFinite(Number(one)));
-  const add = (): void => {
-    const common = { property: chosen, model: null };
-    onAdd(
+  const wanted = kind === "scale" ? ends : isNumber ? [value] : [];
+  const ready = wanted.every((one) => one.trim() !== "" && isFinite(Number(one)));
+  const compares = operator ?? (isNumber ? ">" : "=");
+  const keep = (): void => {
+    const common = { property: chosen, model };
+    onKeep(
       kind === "value"
-        ? { kind, ...common, operator, value, color: colors.alarm }
+        ? { kind, ...common, operator: compares, value, color: colors.alarm }
         : {
             kind,
             ...common,
@@ -114,27 +156,36 @@ function NewRule({ contents, index, onAdd }: NewRuleProps) {
           },
     );
   };
-  if (offered.length === 0) return <p>No twin here has a property with one value.</p>;
+  if (properties.length === 0) return <p>No twin here has a property with one value.</p>;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (ready) add();
+        if (ready) keep();
       }}
     >
       <h3>Colour by value</h3>
       <Choice
         label="Property"
         value={chosen}
-        options={offered.map(({ path }) => [path, path] as const)}
+        options={properties.map((path) => [path, path] as const)}
         onChange={setProperty}
+      />
+      <Choice
+        label="Of"
+        value={model ?? ""}
+        options={[
+          ["", "All models"],
+          ...withOwn(models, model ?? "").map((id) => [id, index.label(id)] as const),
+        ]}
+        onChange={(id) => setModel(id === "" ? null : id)}
       />
       <Choice
         label="As"
         value={kind}
         options={[
-          ["scale", "A scale of colours"],
-          ["value", "One colour where it compares"],
+          ["scale", "Scale of colours"],
+          ["value", "One colour"],
         ]}
         onChange={(one) => setKind(one === "scale" ? "scale" : "value")}
       />
@@ -157,11 +208,11 @@ function NewRule({ contents, index, onAdd }: NewRuleProps) {
         <>
           <Choice
             label="Compares"
-            value={operator}
+            value={compares}
             options={OPERATORS.map((one) => [one, one] as const)}
-            onChange={(one) => setOperator(OPERATORS.find((known) => known === one) ?? "=")}
+            onChange={(one) => setOperator(OPERATORS.find((known) => known === one) ?? null)}
           />
-          <TextChoice label="With" value={value} onChange={setValue} />
+          <TextChoice label="With" value={value} onChange={setWritten} />
           <ColorField
             label="Colour"
             value={colors.alarm}
@@ -170,10 +221,15 @@ function NewRule({ contents, index, onAdd }: NewRuleProps) {
         </>
       )}
       <Button type="submit" className="button button-small button-primary" isDisabled={!ready}>
-        Add
+        {rule === null ? "Add" : "Save"}
       </Button>
     </form>
   );
+}
+
+/** What is offered, with what is chosen already although no twin here has it. */
+function withOwn(offered: readonly string[], own: string): readonly string[] {
+  return own === "" || offered.includes(own) ? offered : [...offered, own];
 }
 
 /** The least and the greatest number of a property here, as they are written; empty for none. */

@@ -56,3 +56,12 @@ export function listProperties(contents: Contents, index: ModelIndex): Scalar[] 
     .map(([path, isNumber]) => ({ path, isNumber }))
     .sort((a, b) => Number(b.isNumber) - Number(a.isNumber) || a.path.localeCompare(b.path));
 }
+
+/** The models of twins here that have a property, with those that they extend and have it from. */
+export function listModelsWith(path: string, contents: Contents, index: ModelIndex): string[] {
+  const models = new Set([...contents.nodes.values()].map(modelOf));
+  const all = new Set([...models].flatMap((id) => [id, ...index.ancestors(id)]));
+  return [...all]
+    .filter((id) => readScalars(index, id).some((one) => one.path === path))
+    .sort((a, b) => index.label(a).localeCompare(index.label(b)));
+}

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 
 import type { JsonObject, ModelEntry, Twin } from "../api/types";
 import { ModelIndex } from "../models/index";
-import { readScalars } from "./scalars";
+import { EMPTY } from "./model";
+import { listModelsWith, readScalars } from "./scalars";
 import {
   captionOf,
   colorByRules,
@@ -130,8 +131,13 @@ describe("a style that was kept", () => {
 });
 
 test("properties with one value are found in components and objects too", () => {
-  const entry = (id: string, contents: object[]): ModelEntry => {
-    const model = { "@id": id, "@type": "Interface", contents } as unknown as JsonObject;
+  const entry = (id: string, contents: object[], base?: string): ModelEntry => {
+    const model = {
+      "@id": id,
+      "@type": "Interface",
+      contents,
+      ...(base === undefined ? {} : { extends: base }),
+    } as unknown as JsonObject;
     return { id, uploadTime: "2026-01-01T00:00:00Z", decommissioned: false, model };
   };
   const index = new ModelIndex([
@@ -151,7 +157,19 @@ test("properties with one value are found in components and objects too", () => 
       { "@type": "Component", name: "climate", schema: "dtmi:x:Climate;1" },
       { "@type": "Relationship", name: "has" },
     ]),
+    entry("dtmi:x:Office;1", [], "dtmi:x:Room;1"),
+    entry("dtmi:x:Pump;1", [{ "@type": "Property", name: "temperature", schema: "double" }]),
   ]);
+  const listWith = (path: string): string[] => {
+    const [office, pump] = ["dtmi:x:Office;1", "dtmi:x:Pump;1"].map((model) => twin({}, model));
+    const nodes = new Map([
+      ["office", office ?? null],
+      ["pump", pump ?? null],
+    ]);
+    return listModelsWith(path, { ...EMPTY, nodes }, index);
+  };
+  expect(listWith("climate.temperature")).toEqual(["dtmi:x:Office;1", "dtmi:x:Room;1"]);
+  expect(listWith("temperature")).toEqual(["dtmi:x:Pump;1"]);
   expect(readScalars(index, "dtmi:x:Room;1")).toEqual([
     { path: "label", isNumber: false },
     { path: "address.street", isNumber: false },
