@@ -118,6 +118,41 @@ test("on a phone what is selected is a sheet that closes again", async ({ page, 
   await expect(sheet).toBeHidden();
 });
 
+test("on a phone a sheet gives way to what its links lead to, and can be closed wherever it is", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/query?twin=b1");
+  const sheet = page.getByRole("dialog", { name: "What is selected" });
+  await sheet.getByText("What is in it").tap();
+  await sheet.getByRole("link", { name: "Office 78" }).tap();
+  await expect(sheet).toHaveCount(0);
+  await expect(page.getByRole("status").getByText("78 rows")).toBeVisible();
+  const cells = page.getByRole("gridcell");
+  await cells
+    .getByRole("button", { name: /^Office/ })
+    .first()
+    .tap();
+  await sheet.locator(".frame-inspector").evaluate((one) => one.scrollTo(0, 600));
+  await expect(sheet.getByRole("button", { name: "Close" })).toBeInViewport({ ratio: 1 });
+  await sheet.getByRole("button", { name: "Close" }).tap();
+  await expect(sheet).toHaveCount(0);
+});
+
+test("on a phone what needs attention comes first, and a twin is found with its place", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own");
+  const first = await page.getByRole("region", { name: "Needs attention" }).boundingBox();
+  const models = await page.getByRole("region", { name: "Models" }).boundingBox();
+  expect(first?.y).toBeLessThan(models?.y ?? 0);
+  await open(page, demo, "~own/query?twin=b1");
+  await page.getByRole("combobox", { name: "Find a twin" }).fill("office 2.11");
+  const found = page.getByRole("option").filter({ hasText: "b1-l2-r11" });
+  await expect(found).toContainText("Office 2.11 · Level 2 · North Wing");
+});
+
 test("on a phone a twin is found with nothing selected, and the sheet goes by Escape or beside it", async ({
   page,
   demo,

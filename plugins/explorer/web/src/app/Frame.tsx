@@ -1,6 +1,6 @@
 import { BulkForm } from "../bulk/BulkForm";
 import { PanelLeftClose, PanelRightClose, PanelRightOpen, X } from "lucide-react";
-import { Suspense, useEffect, type KeyboardEvent } from "react";
+import { Suspense, useEffect, type KeyboardEvent, type MouseEvent } from "react";
 import { createPortal } from "react-dom";
 import { Button } from "react-aria-components";
 import { Group, Panel, Separator, useDefaultLayout } from "react-resizable-panels";
@@ -86,7 +86,7 @@ export function Frame({ view }: { view: View }) {
       {locating && <LocationSheet />}
       {(panel || sheet) &&
         createPortal(
-          <div ref={content} className="frame-inspector" tabIndex={-1} {...(sheet && SHEET_KEYS)}>
+          <div ref={content} className="frame-inspector" tabIndex={-1} {...(sheet && SHEET_EVENTS)}>
             <Closer sheet={sheet} />
             <Boundary name="The inspector">
               <Suspense fallback={<Waiting />}>
@@ -143,7 +143,11 @@ function Locations({ onChoose }: { onChoose?: () => void }) {
   );
 }
 
-const SHEET_KEYS = {
+const SHEET_EVENTS = {
+  onClickCapture: (event: MouseEvent<HTMLElement>): void => {
+    // What a link leads to would be below the sheet. It may name what is selected: it goes last.
+    if (event.target instanceof Element && event.target.closest("a[href]")) setTimeout(closeSheet);
+  },
   onKeyDown: (event: KeyboardEvent<HTMLElement>): void => {
     // Those in a dialog that was opened from the sheet come here too, but are of that dialog.
     const isOwn = event.target instanceof Node && event.currentTarget.contains(event.target);

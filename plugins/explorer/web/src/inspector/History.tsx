@@ -4,6 +4,8 @@ import { Button } from "react-aria-components";
 
 import { ApiError } from "../api/errors";
 import { Failure } from "../app/Failure";
+import { useIsNarrow } from "../app/media";
+import { closeSheet } from "../app/sheet";
 import { showText } from "../app/showText";
 import { Waiting } from "../app/Waiting";
 import { useSession } from "../session/session";
@@ -83,6 +85,7 @@ function NoHistory({ why }: { why: string }) {
 function ChangeOf({ change }: { change: PastChange }) {
   const { action, time, who, values, position } = change;
   const asOf = useMoment((state) => state.asOf);
+  const narrow = useIsNarrow();
   const moment = momentAfter(change);
   // A creation says all that the twin has, which its properties say as well.
   const told = values.slice(0, MOST_VALUES);
@@ -100,7 +103,11 @@ function ChangeOf({ change }: { change: PastChange }) {
           className="button button-quiet button-icon button-small"
           aria-label={`Show the graph as of ${new Date(time).toLocaleString()}`}
           isDisabled={asOf === moment}
-          onPress={() => useMoment.setState({ asOf: moment, since: null, isOpen: true })}
+          onPress={() => {
+            useMoment.setState({ asOf: moment, since: null, isOpen: true });
+            // On a phone the sheet would stand over it.
+            if (narrow) closeSheet();
+          }}
         >
           <HistoryIcon size={14} aria-hidden />
         </Button>

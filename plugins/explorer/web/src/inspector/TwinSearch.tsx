@@ -14,6 +14,8 @@ import {
 } from "react-aria-components";
 
 import type { GraphClient } from "../api/graph";
+import { readCalled } from "../locations/read";
+import { useContainment } from "../locations/useContainment";
 import { nameOf } from "../models/index";
 import { useSession } from "../session/session";
 import { showText } from "../app/showText";
@@ -42,6 +44,8 @@ interface Found {
   id: string;
   name: string;
   model: string;
+  /** Where it is; empty where that is not known. */
+  place: string;
 }
 
 /** A twin by its id, looked for by its beginning or a part of its name. */
@@ -57,6 +61,7 @@ export function TwinSearch(props: Props) {
     onChoose,
   } = props;
   const { graph, graphId, may } = useSession();
+  const { containment } = useContainment();
   const [text, setText] = useState(value);
   // PERF: nothing is looked for before somebody is about to write.
   const [isWanted, setWanted] = useState(false);
@@ -69,10 +74,14 @@ export function TwinSearch(props: Props) {
     error,
     isFetching,
   } = useQuery({
-    queryKey: ["twin-search", graphId, model ?? "", except, text],
+    queryKey: ["twin-search", graphId, model ?? "", except, text, containment],
     queryFn: async ({ signal }) => {
       await pause(PAUSE, signal);
-      return search(graph, model, except, text, signal);
+      const found = await search(graph, model, except, text, signal);
+      if (containment.length === 0 || found.length === 0) return found;
+      const ids = found.map(({ id }) => id);
+      const called = await readCalled(graph, containment, ids, signal);
+      return found.map((one) => ({ ...one, place: called.get(one.id)?.place ?? "" }));
     },
     enabled: isWanted && may("query/read"),
     placeholderData: (before) => before ?? [],
@@ -122,13 +131,20 @@ export function TwinSearch(props: Props) {
           {(one) => (
             <ListBoxItem id={one.id} textValue={one.id}>
               <Text slot="label">{showText(one.id)}</Text>
-              <Text slot="description">{showText([nameOf(one.model), one.name].join(" "))}</Text>
+              <Text slot="description">{showText(describe(one))}</Text>
             </ListBoxItem>
           )}
         </ListBox>
       </Popover>
     </ComboBox>
   );
+}
+
+/** What it is and where: `Office 2.11 · Level 2 · North Wing`. */
+function describe({ model, name, place }: Found): string {
+  const kind = nameOf(model);
+  const called = name.toLowerCase().startsWith(kind.toLowerCase()) ? name : `${kind} ${name}`;
+  return [called.trim(), place].filter((one) => one !== "").join(" · ");
 }
 
 async function search(
@@ -149,6 +165,7 @@ async function search(
     id: String(row["id"]),
     name: typeof row["name"] === "string" ? row["name"] : "",
     model: String(row["model"]),
+    place: "",
   }));
 }
 

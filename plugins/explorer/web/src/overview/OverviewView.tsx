@@ -64,7 +64,7 @@ export default function OverviewView() {
           <Card title="Models">
             <Bars index={index} counts={counts} />
           </Card>
-          <Card title="Needs attention">
+          <Card title="Needs attention" isFirst>
             <Attention index={index} counts={counts} />
           </Card>
           <Card title="Recent changes">
@@ -80,14 +80,18 @@ export default function OverviewView() {
 export function Card({
   title,
   wide = false,
+  isFirst = false,
   children,
 }: {
   title: string;
   wide?: boolean;
+  /** Whether it comes first where all are below each other. */
+  isFirst?: boolean;
   children: ReactNode;
 }) {
+  const kind = wide ? " overview-wide" : isFirst ? " overview-first" : "";
   return (
-    <section className={wide ? "overview-card overview-wide" : "overview-card"} aria-label={title}>
+    <section className={`overview-card${kind}`} aria-label={title}>
       <h2>{title}</h2>
       {children}
     </section>
