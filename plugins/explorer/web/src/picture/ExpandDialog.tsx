@@ -1,6 +1,11 @@
+import { Check } from "lucide-react";
 import { useState } from "react";
+import { Checkbox, CheckboxGroup, Label, Text } from "react-aria-components";
 
+import { showText } from "../app/showText";
 import { FormFrame } from "../inspector/FormFrame";
+import { listNames } from "../locations/containment";
+import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
 import { expandAround } from "./actions";
 import { MOST_STEPS, type Direction, type Kind } from "./ask";
@@ -25,8 +30,10 @@ export default function ExpandDialog({ id, label, kinds, onClose }: Props) {
   const { graph } = useSession();
   const [steps, setSteps] = useState("2");
   const [direction, setDirection] = useState<Direction>("both");
-  const [name, setName] = useState("");
-  const names = [...new Set(kinds.map((one) => one.name))];
+  const [names, setNames] = useState<readonly string[]>([]);
+  const { index } = useModels();
+  // Its own first: on the way there may be others.
+  const offered = [...new Set([...kinds.map((one) => one.name), ...listNames(index)])];
   return (
     <FormFrame
       title={`Expand ${label}`}
@@ -34,8 +41,7 @@ export default function ExpandDialog({ id, label, kinds, onClose }: Props) {
       isReady
       onSubmit={async () => {
         onClose();
-        const reach = { steps: Number(steps), direction, name: name === "" ? null : name };
-        await expandAround(graph, id, reach);
+        await expandAround(graph, id, { steps: Number(steps), direction, names });
       }}
       onClose={onClose}
     >
@@ -51,12 +57,20 @@ export default function ExpandDialog({ id, label, kinds, onClose }: Props) {
         options={DIRECTIONS}
         onChange={(one) => setDirection(DIRECTIONS.find(([known]) => known === one)?.[0] ?? "both")}
       />
-      <Choice
-        label="Relationship"
-        value={name}
-        options={[["", "All"], ...names.map((one) => [one, one] as const)]}
-        onChange={setName}
-      />
+      <CheckboxGroup value={[...names]} onChange={setNames}>
+        <Label>Relationships</Label>
+        <Text slot="description">{names.length === 0 ? "All" : `${names.length} chosen`}</Text>
+        <div className="picture-names">
+          {offered.map((name) => (
+            <Checkbox key={name} value={name}>
+              <span className="checkbox-box">
+                <Check size={12} strokeWidth={3} aria-hidden />
+              </span>
+              {showText(name)}
+            </Checkbox>
+          ))}
+        </div>
+      </CheckboxGroup>
     </FormFrame>
   );
 }

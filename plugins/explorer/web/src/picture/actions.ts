@@ -63,7 +63,7 @@ export function expandAround(graph: GraphClient, id: string, reach: Reach): Prom
         (fresh === 1 ? "1 twin came in." : `${fresh.toLocaleString()} twins came in.`) +
           (more
             ? ` There are more: an expansion brings at most ${MOST_AROUND.toLocaleString()} twins. ` +
-              "Take fewer steps, or one direction or relationship."
+              "Take fewer steps, one direction, or fewer relationships."
             : ""),
       );
   });

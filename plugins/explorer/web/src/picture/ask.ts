@@ -100,8 +100,9 @@ function quote(name: string): string {
   return `\`${name.replaceAll("`", "``")}\``;
 }
 
-function pattern(direction: Direction, name: string | null): string {
-  const inner = name === null ? "[r]" : `[r:${quote(name)}]`;
+/** `names`: of the relationships; none are all. */
+function pattern(direction: Direction, names: readonly string[]): string {
+  const inner = names.length === 0 ? "[r]" : `[r:${names.map(quote).join("|")}]`;
   const left = direction === "in" ? "<-" : "-";
   return `(a)${left}${inner}-${direction === "out" ? ">" : ""}(b)`;
 }
@@ -121,7 +122,7 @@ export async function readNeighbours(
   name: string | null,
   contents: Contents,
 ): Promise<Expansion> {
-  const where = `MATCH ${pattern(direction, name)} WHERE a.$dtId = $id`;
+  const where = `MATCH ${pattern(direction, name === null ? [] : [name])} WHERE a.$dtId = $id`;
   const known = [...contents.nodes.keys()];
   const parameters = { id, known };
   const fresh = `${where} AND NOT b.$dtId IN $known`;
@@ -153,8 +154,8 @@ export interface Reach {
   /** From 1 to `MOST_STEPS`. */
   steps: number;
   direction: Direction;
-  /** The name of the relationships; null is all. */
-  name: string | null;
+  /** The names of the relationships; none are all. */
+  names: readonly string[];
 }
 
 export const MOST_STEPS = 5;
@@ -165,9 +166,9 @@ export const MOST_AROUND = 3000;
 export async function readAround(
   graph: GraphClient,
   id: string,
-  { steps, direction, name }: Reach,
+  { steps, direction, names }: Reach,
 ): Promise<{ twins: Twin[]; relationships: Relationship[]; more: boolean }> {
-  const text = `MATCH ${pattern(direction, name)} WHERE a.$dtId IN $some RETURN r, b`;
+  const text = `MATCH ${pattern(direction, names)} WHERE a.$dtId IN $some RETURN r, b`;
   const twins = new Map<string, Twin>();
   const relationships = new Map<string, Relationship>();
   let edge = [id];
@@ -219,7 +220,7 @@ export interface Kind {
 /** How many relationships of which name a twin has. */
 export async function countKinds(graph: GraphClient, id: string): Promise<Kind[]> {
   const ask = async (direction: "out" | "in"): Promise<Kind[]> => {
-    const text = `MATCH ${pattern(direction, null)} WHERE a.$dtId = $id RETURN type(r) AS name, count(*) AS n`;
+    const text = `MATCH ${pattern(direction, [])} WHERE a.$dtId = $id RETURN type(r) AS name, count(*) AS n`;
     const { value } = await graph.query(text, { parameters: { id }, pageSize: PAGE });
     return value.map((row) => ({
       name: String(row["name"]),
