@@ -2,12 +2,7 @@ import { createEdgeCurveProgram } from "@sigma/edge-curve";
 import { createNodeImageProgram } from "@sigma/node-image";
 import { MultiDirectedGraph } from "graphology";
 import Sigma from "sigma";
-import {
-  createEdgeArrowProgram,
-  EdgeLineProgram,
-  NodeCircleProgram,
-  NodePointProgram,
-} from "sigma/rendering";
+import { createEdgeArrowProgram, EdgeLineProgram, NodePointProgram } from "sigma/rendering";
 import type { CameraState } from "sigma/types";
 import { animateNodes } from "sigma/utils";
 
@@ -73,7 +68,7 @@ export class Painter {
     });
     this.sigma = new Sigma<NodeAttributes, EdgeAttributes>(this.graph, container, {
       allowInvalidContainer: true,
-      nodeProgramClasses: { icon, circle: NodeCircleProgram, point: NodePointProgram },
+      nodeProgramClasses: { icon, point: NodePointProgram },
       edgeProgramClasses: {
         arrow: createEdgeArrowProgram<NodeAttributes, EdgeAttributes>(ARROW_HEAD),
         curve,

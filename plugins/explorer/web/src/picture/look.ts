@@ -3,6 +3,7 @@ import type { EdgeDisplayData, NodeDisplayData } from "sigma/types";
 import type { Action } from "../time/differences";
 import type { EdgeKind } from "./board";
 import type { Palette } from "./palette";
+import { mixColors } from "./style";
 
 export interface NodeAttributes {
   x: number;
@@ -55,6 +56,9 @@ export interface Look {
   palette: Palette;
 }
 
+/** The share of the ground in the colour of what stands back. */
+const FADED = 0.6;
+
 /** What a node is drawn with, beyond what sigma asks for. */
 export interface NodeMarks {
   /** A ring in this colour; null is none. */
@@ -83,11 +87,12 @@ export function drawNode(
   const near = look.near?.id === id || (look.near?.nodes.has(id) ?? false);
   return {
     ...data,
-    // PERF: a point is one vertex, a circle three of an instance of its own.
-    type: look.large ? "point" : aside ? "circle" : "icon",
-    color: colorOfNode(data, look, action, aside || look.beside.has(id)),
+    // PERF: a point is one vertex, an icon three of an instance of its own.
+    type: look.large ? "point" : "icon",
+    color: colorOfNode(id, data, look, aside),
     // Not by colours alone.
-    label: aside ? null : action === undefined ? data.label : `${SIGNS[action]} ${data.label}`,
+    label:
+      aside && !near ? null : action === undefined ? data.label : `${SIGNS[action]} ${data.label}`,
     size: data.size * (told ? 1.25 : 1),
     forceLabel: data.hub || action !== undefined || chosen || onPath || marked || near,
     // Highlighted nodes are drawn once more above all others, with `drawHover`.
@@ -106,13 +111,22 @@ export const SIGNS: Readonly<Record<Action, string>> = {
 };
 
 function colorOfNode(
+  id: string,
   data: NodeAttributes,
-  { palette }: Look,
-  action: Action | undefined,
+  { palette, changed, beside }: Look,
   aside: boolean,
 ): string {
+  const action = changed?.get(id);
   if (action !== undefined) return palette[action];
-  return aside ? palette.dim : data.color;
+  // What stands back is still known by its colour and icon.
+  if (aside) return mixColors(data.color, readHex(palette.dim), FADED);
+  return beside.has(id) ? palette.dim : data.color;
+}
+
+/** `rgb(…)` as `#rrggbb`. */
+function readHex(color: string): string {
+  const channels = color.match(/\d+/g) ?? [];
+  return `#${channels.map((one) => Number(one).toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** How an edge is drawn. */
