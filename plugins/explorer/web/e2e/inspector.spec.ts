@@ -314,6 +314,29 @@ test.describe("a twin", () => {
     await expect(page.getByText(/^7 twins, \d+ relationships/)).toBeVisible();
   });
 
+  test("is shown in the graph from another view, with the rows, and stays through other moments", async ({
+    page,
+  }) => {
+    await open(page, service, `~own/query?twin=${ROOM}`);
+    await writeQuery(page, "MATCH (b:Building) RETURN b");
+    await page.keyboard.press("ControlOrMeta+Enter");
+    await expect(page.getByRole("status").getByText("4 rows")).toBeVisible();
+    await page.getByRole("link", { name: "Chart" }).click();
+    await inspector(page).getByRole("button", { name: "Show in graph" }).click();
+    const foot = page.getByText(/^\d+ twins, \d+ relationships/);
+    await expect(foot).toBeVisible();
+    await expect(page).toHaveURL(/#query=MATCH.*&with=/);
+    const all = await foot.textContent();
+    await inspector(page).getByRole("tab", { name: "History" }).click();
+    await inspector(page)
+      .getByRole("button", { name: /^Show the graph as of/ })
+      .first()
+      .click();
+    await expect(page.getByText(/^As of/)).toBeVisible();
+    await page.getByRole("button", { name: "Back to now" }).click();
+    await expect(foot).toHaveText(all ?? "");
+  });
+
   test("shows the telemetry that it sends, and sends some", async ({ page }) => {
     await selectTwin(page, service, ROOM);
     await inspector(page).getByRole("tab", { name: "Telemetry" }).click();

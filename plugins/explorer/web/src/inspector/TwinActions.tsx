@@ -10,6 +10,8 @@ import { closeSheet } from "../app/sheet";
 import { expand } from "../picture/actions";
 import { pictureRows } from "../picture/fill";
 import { usePicture } from "../picture/store";
+import { renderLink } from "../query/share";
+import { useQueries } from "../query/store";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
 import { DeleteTwin } from "./DeleteTwin";
@@ -23,9 +25,15 @@ export function TwinActions({ twin }: { twin: Twin }) {
   const narrow = useIsNarrow();
   const [deleting, setDeleting] = useState(false);
   const show = async (): Promise<void> => {
-    const { rows, set } = useResults.getState();
+    const { rows, query, set } = useResults.getState();
     set({ view: "graph" });
-    if (!window.location.pathname.endsWith("/query")) navigate(routeOf(graphId, "query"));
+    if (!window.location.pathname.endsWith("/query")) {
+      // The address of what is pictured: without it no link and no other moment would have all of it.
+      const { text, parameters } = useQueries.getState();
+      const isShown = query !== "" && text === query;
+      const link = isShown ? renderLink({ text, parameters, view: "graph" }) : "";
+      navigate(routeOf(graphId, "query") + link);
+    }
     // First the rows, as a picture of other ones would begin anew without the twin.
     await pictureRows(graph, rows);
     const { add, choose } = usePicture.getState();

@@ -40,6 +40,11 @@ export const useFill = create<FillState>(() => ({
 /** The question whose rows are pictured, and the moment as of which it was asked. */
 let pictured: { query: string; parameters: JsonObject; asOf: number | null } | null = null;
 
+/** Whether what is drawn is as of an earlier moment. */
+export function isPastPictured(): boolean {
+  return pictured !== null && pictured.asOf !== null;
+}
+
 let current = new AbortController();
 
 /** Runs one reading; another ends it. */

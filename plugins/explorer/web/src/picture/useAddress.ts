@@ -4,8 +4,8 @@ import type { GraphClient } from "../api/graph";
 import type { JsonObject } from "../api/types";
 import { collectDocuments } from "../results/documents";
 import { useResults } from "../results/store";
-import { renderDifferences, type Differences } from "./address";
-import { pictureRows, useFill } from "./fill";
+import { readDifferences, renderDifferences, type Differences } from "./address";
+import { isPastPictured, pictureRows, useFill } from "./fill";
 import type { Contents } from "./model";
 import { usePicture } from "./store";
 
@@ -23,7 +23,9 @@ export function usePictureAddress(
   const written = useMemo(() => {
     // Before all is there that the address names, it would be forgotten.
     if (overlaid || drawn !== rows || rows.length === 0) return null;
-    return renderDifferences(window.location.hash, listDifferences(rows, contents));
+    const { hash } = window.location;
+    const found = listDifferences(rows, contents);
+    return renderDifferences(hash, isPastPictured() ? keepMissing(found, hash, contents) : found);
   }, [contents, drawn, overlaid, rows]);
   useEffect(() => {
     const { hash, pathname, search } = window.location;
@@ -45,6 +47,15 @@ export function usePictureAddress(
     return () => window.removeEventListener("popstate", follow);
   }, [graph, rows, written]);
   return written?.isKept ?? true;
+}
+
+/** What was not there at an earlier moment is not taken out: it comes back with another moment. */
+function keepMissing(found: Differences, hash: string, { nodes }: Contents): Differences {
+  const { added, removed } = readDifferences(hash);
+  return {
+    added: [...new Set([...found.added, ...added])],
+    removed: [...new Set([...found.removed, ...removed.filter((id) => !nodes.has(id))])],
+  };
 }
 
 /** What came into the picture of these rows, and what was taken out of it. */
