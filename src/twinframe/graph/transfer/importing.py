@@ -43,7 +43,7 @@ from twinframe.graph.transfer.pace import LEAST_ROWS, Pace
 from twinframe.graph.transfer.past_import import PastImport, Unfinished, read_unfinished
 from twinframe.graph.transfer.point_lines import PointChunk
 from twinframe.graph.transfer.progress import BEGIN, Finding, Progress, build_finding
-from twinframe.graph.transfer.relationship_lines import RelationshipChunk
+from twinframe.graph.transfer.relationship_lines import PastRelationshipChunk, RelationshipChunk
 from twinframe.graph.transfer.sections import (
     ALL_MODELS,
     PAST,
@@ -635,7 +635,7 @@ _CHUNKS: Final[Mapping[Section, _MakeChunk]] = {
     Section.TWINS: TwinChunk,
     Section.RELATIONSHIPS: RelationshipChunk,
     Section.PAST_TWINS: TwinChunk,
-    Section.PAST_RELATIONSHIPS: RelationshipChunk,
+    Section.PAST_RELATIONSHIPS: PastRelationshipChunk,
     Section.CHANGES: ChangeChunk,
     Section.POINTS: PointChunk,
 }

@@ -50,8 +50,12 @@ class RelationshipLine(NamedTuple):
 
 
 class RelationshipChunk:
-    """Some lines of relationships on their way into the store."""
+    """Some lines of relationships on their way into the store.
 
+    Those that stood where a history begins, `is_past`, may be of twins with another model since.
+    """
+
+    is_past: ClassVar[bool] = False
     looks: ClassVar[bool] = False
     parts: ClassVar[int] = 1
 
@@ -121,7 +125,7 @@ class RelationshipChunk:
         source_model = models.get(source_id)
         if source_model is None:
             raise TwinNotFound(source_id)
-        if source_model not in self._deleted:
+        if source_model not in self._deleted and not self.is_past:
             judge.check(source_id, source_model, line.body, models.get(target_id))
         elif target_id not in models:
             raise TargetTwinNotFound(target_id)
@@ -147,6 +151,12 @@ class RelationshipChunk:
                 f"The relationship would have {len(record.body)} bytes; at most {most} are stored."
             )
         return RelationshipLine(each.number, body, record)
+
+
+class PastRelationshipChunk(RelationshipChunk):
+    """Lines of relationships that stood where a history begins."""
+
+    is_past = True
 
 
 def _find_item(value: JsonValue) -> str:

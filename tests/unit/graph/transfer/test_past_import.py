@@ -211,6 +211,17 @@ def test_a_history_leaves_again_as_it_came(name: str) -> None:
         assert _OWN.sub(b"", export(world)) == _OWN.sub(b"", text)
 
 
+def test_relationships_stay_of_a_twin_that_has_another_model_where_a_history_begins() -> None:
+    player = Player(MemoryStore())
+    for action in (("prune", 6), ("load", "a", 1, True), ("prune", 8), ("sensor", "a", 1)):
+        player.play(action, {})
+    text = export(player.world)
+    assert b"PastRelationships" in text
+    world = make_later(MemoryStore())
+    assert take(world, text).errors == 0
+    assert _OWN.sub(b"", export(world)) == _OWN.sub(b"", text)
+
+
 def read_lines(text: bytes) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in text.splitlines()]
 
