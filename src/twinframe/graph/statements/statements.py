@@ -438,7 +438,7 @@ class Statements:
         is_over = False
         for number, first in enumerate(range(0, len(table.rows), size), 1):
             batch = Table(table.names, table.rows[first : first + size])
-            found, status = [(*row, *nulls) for row in batch.rows], build_status(None)
+            found, status = None, build_status(None)
             if not is_over:
                 try:
                     ran = await self._run_some(prepared, result, (one,), batch, names, joins=True)
@@ -450,6 +450,8 @@ class Statements:
                         raise
                     is_over = step.on_error is OnError.BREAK
                     status = build_status(number, error.message)
+            if found is None:
+                found = [(*row, *nulls) for row in batch.rows]
             done += found if step.status is None else [(*row, status) for row in found]
         return Table(names if step.status is None else (*names, step.status), done)
 
