@@ -48,10 +48,7 @@ function Counts({ id }: { id: string }) {
     <ul>
       {data.map(({ model, twins }) => (
         <li key={model}>
-          <Link
-            className="inspector-link"
-            href={linkToWithin(graphId, containment, id, index.queryLabel(model))}
-          >
+          <Link className="inspector-link" href={linkToWithin(graphId, containment, id, model)}>
             <span className="locations-icon" style={{ color: index.color(model) }}>
               <ModelIcon name={index.icon(model)} />
             </span>

@@ -1,5 +1,5 @@
 import { routeOf } from "../app/addresses";
-import { quoteName } from "../query/names";
+import { quoteName, quoteText } from "../query/names";
 import { renderLink } from "../query/share";
 import type { Containment } from "./containment";
 import { renderWithin } from "./read";
@@ -14,25 +14,25 @@ export function linkToLocation(
   id: string,
 ): string {
   const types = containment.map((one) => quoteName(one.name)).join("|");
-  const where = `WHERE a.$dtId = ${renderText(id)}`;
+  const where = `WHERE a.$dtId = ${quoteText(id)}`;
   const text = `MATCH (a)-[r:${types}]-(b)\n${where}\nRETURN a, r, b\nLIMIT ${MOST}`;
   return linkTo(graphId, id, text, "graph");
 }
 
-/** The route that selects a location, with all twins of a label that are in it as a table. */
+/** The route that selects a location, with all twins of a model that are in it as a table. */
 export function linkToWithin(
   graphId: string,
   containment: readonly Containment[],
   id: string,
-  label: string,
+  model: string,
 ): string {
-  const match = `MATCH ${renderWithin(containment, `n:${quoteName(label)}`)}`;
-  const text = `${match}\nWHERE whole.$dtId = ${renderText(id)}\nRETURN DISTINCT n`;
-  return linkTo(graphId, id, text, "table");
-}
-
-function renderText(value: string): string {
-  return `'${value.replace(/[\\']/g, "\\$&")}'`;
+  const text = [
+    `MATCH ${renderWithin(containment, "n")}`,
+    `WHERE whole.$dtId = ${quoteText(id)} AND n.$dtId <> ${quoteText(id)}`,
+    `AND n.$metadata.$model = ${quoteText(model)}`,
+    "RETURN DISTINCT n",
+  ];
+  return linkTo(graphId, id, text.join("\n"), "table");
 }
 
 function linkTo(graphId: string, id: string, text: string, view: "graph" | "table"): string {

@@ -2,7 +2,7 @@ import type { GraphClient } from "../api/graph";
 import type { Json, JsonObject } from "../api/types";
 import type { Counts } from "../models/counts";
 import type { ModelIndex } from "../models/index";
-import { quoteName } from "../query/names";
+import { quoteName, quoteText } from "../query/names";
 import { isObject } from "../results/documents";
 
 /** Something that somebody should look at. */
@@ -92,7 +92,7 @@ function listBadValues(name: string, schema: Json | undefined): string[] {
   return schema["enumValues"].flatMap((one) => {
     if (!isObject(one) || !BAD.test(String(one["name"]))) return [];
     const value = one["enumValue"];
-    if (typeof value === "string") return [`'${value.replace(/[\\']/g, "\\$&")}'`];
+    if (typeof value === "string") return [quoteText(value)];
     return typeof value === "number" ? [String(value)] : [];
   });
 }

@@ -6,3 +6,8 @@ export function quoteName(name: string): string {
     ? name
     : `\`${name.replaceAll("`", "``")}\``;
 }
+
+/** A text as Cypher has it. */
+export function quoteText(text: string): string {
+  return `'${text.replace(/[\\']/g, "\\$&")}'`;
+}
