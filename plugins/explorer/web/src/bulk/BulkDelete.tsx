@@ -1,10 +1,12 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
+import type { Statistics } from "../api/types";
 import { Failure } from "../app/Failure";
 import { useNotices } from "../app/notices";
 import { useSelection } from "../app/selection";
 import { showText } from "../app/showText";
 import { Waiting } from "../app/Waiting";
+import { tellCounts } from "../data/numbers";
 import { draftKey, useDrafts } from "../inspector/drafts";
 import { FormFrame } from "../inspector/FormFrame";
 import { recordMade } from "../inspector/made";
@@ -28,7 +30,7 @@ export default function BulkDelete({ ids, onClose }: { ids: readonly string[]; o
     gcTime: 0,
     retry: false,
   });
-  const counted = data && tell(data.statistics.nodesDeleted, data.statistics.relationshipsDeleted);
+  const counted = data && tell(data.statistics);
   const remove = async (): Promise<void> => {
     const { statistics } = await graph.runStatement(DELETION, { parameters });
     for (const id of ids) useDrafts.getState().drop(draftKey(graphId, id));
@@ -36,7 +38,7 @@ export default function BulkDelete({ ids, onClose }: { ids: readonly string[]; o
     for (const kind of ["counts", "relationships", "incoming", "locations"]) {
       void client.invalidateQueries({ queryKey: [kind, graphId] });
     }
-    const gone = tell(statistics.nodesDeleted, statistics.relationshipsDeleted);
+    const gone = tell(statistics);
     const of = { kind: "twin" as const, id: ids[0] ?? "" };
     recordMade({ graphId, text: `${gone} deleted`, of, undo: null });
     useNotices.getState().say(`${gone} are deleted.`);
@@ -72,9 +74,9 @@ export default function BulkDelete({ ids, onClose }: { ids: readonly string[]; o
   );
 }
 
-function tell(twins: number, relationships: number): string {
-  const some = `${twins.toLocaleString()} ${twins === 1 ? "twin" : "twins"}`;
-  if (relationships === 0) return some;
-  const word = relationships === 1 ? "relationship" : "relationships";
-  return `${some} and ${relationships.toLocaleString()} ${word}`;
+function tell({ nodesDeleted, relationshipsDeleted }: Statistics): string {
+  return tellCounts([
+    [nodesDeleted, "twins"],
+    [relationshipsDeleted, "relationships"],
+  ]);
 }

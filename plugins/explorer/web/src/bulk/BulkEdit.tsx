@@ -32,7 +32,13 @@ import {
 } from "./plan";
 import { useBulk } from "./store";
 
-const MAY_DELETE = ["query/write", "digitaltwins/delete", "digitaltwins/relationships/delete"];
+/** The statement that deletes twins reads them, too. */
+const MAY_DELETE = [
+  "query/read",
+  "query/write",
+  "digitaltwins/delete",
+  "digitaltwins/relationships/delete",
+];
 /** PERF: a dialog draws some hundred lines at once. */
 const MOST_SHOWN = 300;
 
