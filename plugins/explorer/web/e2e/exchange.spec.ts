@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 
 import type { Page } from "@playwright/test";
 
-import { ask, expect, give, open, startEmpty, test, watchConsole, writeQuery } from "./fixtures";
+import { ask, expect, give, open, test, watchConsole, writeQuery } from "./fixtures";
 import type { Service } from "./processes";
 
 const LEVEL = "MATCH (l {$dtId: 'b1-l0'})-[c:contains]->(r) RETURN l, c, r";
@@ -46,9 +45,9 @@ async function contents(service: Service, query: string): Promise<string[]> {
 
 test("what the picture shows is saved as a graph, which an empty service imports", async ({
   page,
-  folder,
+  empty: service,
   demo,
-}, { testId }) => {
+}) => {
   const problems = watchConsole(page);
   await open(page, demo);
   await picture(page, LEVEL);
@@ -67,39 +66,33 @@ test("what the picture shows is saved as a graph, which an empty service imports
   const file = await savePicture(page, "As a graph with its models (JSON)");
   await expect(page.getByText(/graph\.json has \d+ models, 17 twins and 16 rel/)).toBeVisible();
   expect(problems).toEqual([]);
-  const service = await startEmpty(join(folder, testId));
-  try {
-    await open(page, service, "~own/data");
-    await give(page, "Choose a file", "graph.json", file);
-    await expect(page.getByRole("article", { name: /^Import graph-/ })).toContainText(
-      "17 twins and 16 relationships stored",
-    );
-    const rooms = "(r:Room) WHERE r.$dtId STARTS WITH 'b1-l0'";
-    expect(await contents(service, "MATCH (t) RETURN t ORDER BY t.$dtId")).toEqual(
-      await contents(demo, `MATCH ${rooms} RETURN r ORDER BY r.$dtId`),
-    );
-    const edges = "RETURN e ORDER BY e.$sourceId, e.$relationshipId";
-    expect(await contents(service, `MATCH (a)-[e]->(b) ${edges}`)).toEqual(
-      await contents(demo, `MATCH ${rooms} MATCH (r)-[e]->(s:Room) ${edges}`),
-    );
-    // The models are those of the rooms with what they extend, and no others.
-    const { digitalTwinsModels: models } = JSON.parse(file) as {
-      digitalTwinsModels: { "@id": string }[];
-    };
-    const ids = models.map((one) => one["@id"]);
-    expect(ids).toContain("dtmi:com:example:building:Room;1");
-    expect(ids).not.toContain("dtmi:com:example:building:Level;1");
-  } finally {
-    await service.stop();
-    expect(service.failures()).toBe("");
-  }
+  await open(page, service, "~own/data");
+  await give(page, "Choose a file", "graph.json", file);
+  await expect(page.getByRole("article", { name: /^Import graph-/ })).toContainText(
+    "17 twins and 16 relationships stored",
+  );
+  const rooms = "(r:Room) WHERE r.$dtId STARTS WITH 'b1-l0'";
+  expect(await contents(service, "MATCH (t) RETURN t ORDER BY t.$dtId")).toEqual(
+    await contents(demo, `MATCH ${rooms} RETURN r ORDER BY r.$dtId`),
+  );
+  const edges = "RETURN e ORDER BY e.$sourceId, e.$relationshipId";
+  expect(await contents(service, `MATCH (a)-[e]->(b) ${edges}`)).toEqual(
+    await contents(demo, `MATCH ${rooms} MATCH (r)-[e]->(s:Room) ${edges}`),
+  );
+  // The models are those of the rooms with what they extend, and no others.
+  const { digitalTwinsModels: models } = JSON.parse(file) as {
+    digitalTwinsModels: { "@id": string }[];
+  };
+  const ids = models.map((one) => one["@id"]);
+  expect(ids).toContain("dtmi:com:example:building:Room;1");
+  expect(ids).not.toContain("dtmi:com:example:building:Level;1");
 });
 
 test("the whole graph is exported for the vendor's explorer, and is the same after an import", async ({
   page,
-  folder,
+  empty: service,
   demo,
-}, { testId }) => {
+}) => {
   test.setTimeout(120_000);
   await open(page, demo, "~own/data?part=export");
   await page.getByText("JSON of the vendor’s explorer").click();
@@ -112,21 +105,15 @@ test("the whole graph is exported for the vendor's explorer, and is the same aft
     /20 models, 1,978 twins and 3,902 relationships are in .*\.json/,
   );
   const file = readFileSync(await download.path(), "utf8");
-  const service = await startEmpty(join(folder, testId));
-  try {
-    await open(page, service, "~own/data");
-    await give(page, "Choose a file", "campus.json", file);
-    await expect(page.getByRole("article", { name: /^Import campus-/ })).toContainText(
-      "20 models, 1,978 twins and 3,902 relationships stored",
-      { timeout: 60_000 },
-    );
-    const plain = async ({ url }: Service): Promise<string> =>
-      (await fetch(`${url}/export/graph?plain=true`)).text();
-    expect((await plain(service)) === (await plain(demo))).toBe(true);
-  } finally {
-    await service.stop();
-    expect(service.failures()).toBe("");
-  }
+  await open(page, service, "~own/data");
+  await give(page, "Choose a file", "campus.json", file);
+  await expect(page.getByRole("article", { name: /^Import campus-/ })).toContainText(
+    "20 models, 1,978 twins and 3,902 relationships stored",
+    { timeout: 60_000 },
+  );
+  const plain = async ({ url }: Service): Promise<string> =>
+    (await fetch(`${url}/export/graph?plain=true`)).text();
+  expect((await plain(service)) === (await plain(demo))).toBe(true);
 });
 
 test("a graph that is too large for the vendor's explorer says so and saves nothing", async ({
@@ -142,29 +129,24 @@ test("a graph that is too large for the vendor's explorer says so and saves noth
   await expect(page.getByRole("alert")).toContainText("a graph has at most 32 MiB");
 });
 
-test("the page says that it takes files of the vendor's explorer", async ({ page, folder }, {
-  testId,
+test("the page says that it takes files of the vendor's explorer", async ({
+  page,
+  empty: service,
 }) => {
-  const service = await startEmpty(join(folder, testId));
-  try {
-    await page.goto(service.url);
-    await expect(page.getByRole("region", { name: "Import a graph" })).toContainText(
-      "of the vendor’s explorer (.json)",
-    );
-    await open(page, service, "~own/data");
-    await expect(page.getByRole("tabpanel", { name: "Import" })).toContainText(
-      "as the JSON that the vendor’s explorer exports, up to 32 MiB of it (.ndjson or .json, also",
-    );
-  } finally {
-    await service.stop();
-    expect(service.failures()).toBe("");
-  }
+  await page.goto(service.url);
+  await expect(page.getByRole("region", { name: "Import a graph" })).toContainText(
+    "of the vendor’s explorer (.json)",
+  );
+  await open(page, service, "~own/data");
+  await expect(page.getByRole("tabpanel", { name: "Import" })).toContainText(
+    "as the JSON that the vendor’s explorer exports, up to 32 MiB of it (.ndjson or .json, also",
+  );
 });
 
 test("what is refused of a file of the vendor's explorer is named by its path", async ({
   page,
-  folder,
-}, { testId }) => {
+  empty: service,
+}) => {
   const twin = (id: string, value: unknown): object => ({
     $dtId: id,
     $metadata: { $model: THING["@id"] },
@@ -176,42 +158,36 @@ test("what is refused of a file of the vendor's explorer is named by its path", 
     digitalTwinsGraph: { digitalTwins: [twin("a", 1), twin("b", "much")], relationships: [edge] },
     digitalTwinsModels: [THING],
   };
-  const service = await startEmpty(join(folder, testId));
-  try {
-    await open(page, service, "~own/data");
-    await give(page, "Choose a file", "things.json", JSON.stringify(file, null, 2));
-    const job = page.getByRole("article", { name: /^Import things-/ });
-    await job.getByRole("button", { name: "2 were refused" }).click();
-    await expect(job.getByRole("row").nth(1)).toContainText(
-      /digitalTwinsGraph\.digitalTwins\[1\]\s*Twins\s*b/,
-    );
-    await expect(job.getByRole("row").nth(2)).toContainText(
-      /digitalTwinsGraph\.relationships\[0\]\s*Relationships\s*e of a/,
-    );
-    await expect(job).not.toContainText("line");
-    // No heading and no name of a section breaks inside a word.
-    for (const width of [1280, 390]) {
-      await page.setViewportSize({ width, height: 800 });
-      for (const cell of await job.locator("th, td:nth-child(2)").all()) {
-        const lines = await cell.evaluate((one) => {
-          const range = document.createRange();
-          range.selectNodeContents(one);
-          return range.getClientRects().length;
-        });
-        expect(lines).toBe(1);
-      }
+  await open(page, service, "~own/data");
+  await give(page, "Choose a file", "things.json", JSON.stringify(file, null, 2));
+  const job = page.getByRole("article", { name: /^Import things-/ });
+  await job.getByRole("button", { name: "2 were refused" }).click();
+  await expect(job.getByRole("row").nth(1)).toContainText(
+    /digitalTwinsGraph\.digitalTwins\[1\]\s*Twins\s*b/,
+  );
+  await expect(job.getByRole("row").nth(2)).toContainText(
+    /digitalTwinsGraph\.relationships\[0\]\s*Relationships\s*e of a/,
+  );
+  await expect(job).not.toContainText("line");
+  // No heading and no name of a section breaks inside a word.
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const cell of await job.locator("th, td:nth-child(2)").all()) {
+      const lines = await cell.evaluate((one) => {
+        const range = document.createRange();
+        range.selectNodeContents(one);
+        return range.getClientRects().length;
+      });
+      expect(lines).toBe(1);
     }
-  } finally {
-    await service.stop();
-    expect(service.failures()).toBe("");
   }
 });
 
 test("a picture under Data and a graph in a picture say where they belong", async ({
   page,
-  folder,
+  empty: service,
   demo,
-}, { testId }) => {
+}) => {
   await open(page, demo);
   await picture(page, LEVEL);
   const saved = await savePicture(page, "Twins and places (JSON)");
@@ -229,27 +205,19 @@ test("a picture under Data and a graph in a picture say where they belong", asyn
     await expect(told).toHaveCount(0);
     await page.goBack();
   }
-  const service = await startEmpty(join(folder, testId));
-  try {
-    await open(page, service, "~own/data");
-    await give(page, "Choose a file", "picture.json", saved);
-    await expect(page.getByRole("alert")).toContainText("This file is a picture");
-    await expect(page.getByRole("alert")).toContainText("Open it in Query");
-    // A broken file gives a job that has nothing to go on with.
-    await give(page, "Choose a file", "other.json", '{"a": 1}');
-    const job = page.getByRole("article", { name: /^Import other-/ });
-    await expect(job).toContainText("failed");
-    await expect(job.getByRole("button", { name: /^Delete the job/ })).toBeVisible();
-    await expect(job.getByRole("button", { name: "Go on" })).toHaveCount(0);
-  } finally {
-    await service.stop();
-    expect(service.failures()).toBe("");
-  }
+  await open(page, service, "~own/data");
+  await give(page, "Choose a file", "picture.json", saved);
+  await expect(page.getByRole("alert")).toContainText("This file is a picture");
+  await expect(page.getByRole("alert")).toContainText("Open it in Query");
+  // A broken file gives a job that has nothing to go on with.
+  await give(page, "Choose a file", "other.json", '{"a": 1}');
+  const job = page.getByRole("article", { name: /^Import other-/ });
+  await expect(job).toContainText("failed");
+  await expect(job.getByRole("button", { name: /^Delete the job/ })).toBeVisible();
+  await expect(job.getByRole("button", { name: "Go on" })).toHaveCount(0);
 });
 
-test("an import tells what is new, and leads to what came in", async ({ page, folder }, {
-  testId,
-}) => {
+test("an import tells what is new, and leads to what came in", async ({ page, empty: service }) => {
   const twins = (count: number): string =>
     [
       { Section: "Header" },
@@ -264,23 +232,17 @@ test("an import tells what is new, and leads to what came in", async ({ page, fo
     ]
       .map((one) => JSON.stringify(one))
       .join("\n");
-  const service = await startEmpty(join(folder, testId));
-  try {
-    await open(page, service, "~own/data");
-    await give(page, "Choose a file", "few.ndjson", twins(3));
-    const few = page.getByRole("article", { name: /^Import few-/ });
-    await expect(few).toContainText("All twins are new.");
-    await give(page, "Choose a file", "many.ndjson", twins(120));
-    const many = page.getByRole("article", { name: /^Import many-/ });
-    await expect(many).toContainText("117 of the twins are new, 3 replaced those of the same ids.");
-    await many.getByRole("button", { name: "Show what came in" }).click();
-    await expect(page.locator(".picture-foot")).toHaveText(/^100 twins, 0 relationships/);
-    await expect(page.getByText("These are the first 100 of 120 twins.")).toBeVisible();
-    await open(page, service, "~own/data?part=jobs");
-    await few.getByRole("button", { name: "Show what came in" }).click();
-    await expect(page.locator(".picture-foot")).toHaveText(/^3 twins, 0 relationships/);
-  } finally {
-    await service.stop();
-    expect(service.failures()).toBe("");
-  }
+  await open(page, service, "~own/data");
+  await give(page, "Choose a file", "few.ndjson", twins(3));
+  const few = page.getByRole("article", { name: /^Import few-/ });
+  await expect(few).toContainText("All twins are new.");
+  await give(page, "Choose a file", "many.ndjson", twins(120));
+  const many = page.getByRole("article", { name: /^Import many-/ });
+  await expect(many).toContainText("117 of the twins are new, 3 replaced those of the same ids.");
+  await many.getByRole("button", { name: "Show what came in" }).click();
+  await expect(page.locator(".picture-foot")).toHaveText(/^100 twins, 0 relationships/);
+  await expect(page.getByText("These are the first 100 of 120 twins.")).toBeVisible();
+  await open(page, service, "~own/data?part=jobs");
+  await few.getByRole("button", { name: "Show what came in" }).click();
+  await expect(page.locator(".picture-foot")).toHaveText(/^3 twins, 0 relationships/);
 });

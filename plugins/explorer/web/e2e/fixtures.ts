@@ -35,7 +35,18 @@ const READ = [
   "workspaces/read",
 ];
 
-export const test = base.extend<object, WorkerFixtures>({
+interface TestFixtures {
+  /** A service of an empty graph, of one test alone. */
+  empty: Service;
+}
+
+export const test = base.extend<TestFixtures, WorkerFixtures>({
+  empty: async ({ folder }, use, { testId }) => {
+    const service = await startEmpty(join(folder, testId));
+    await use(service);
+    await service.stop();
+    expect(service.failures()).toBe("");
+  },
   folder: [
     async ({}, use, { workerIndex }) => {
       await use(join(process.env["TWINFRAME_E2E_FOLDER"] ?? "", `worker-${workerIndex}`));
